@@ -110,7 +110,14 @@ func (e Step) compare(ctx context.Context, s *scriptServer, space Space, seen *m
 	}
 	seen.note(e, got)
 	want, wanted := e.model(space)
-	if diff = difference(e, space, want, wanted, got, after); stumbles(e, space, want, got) {
+	diff = difference(e, space, want, wanted, got, after)
+	if e.Script == "release" && diff != "" { // a short cut that hands a set over does not look who stands behind
+		other, kept := e.modelOf(space, func(s *Server) { s.KeepsGiven = true })
+		if difference(e, space, other, kept, got, after) == "" {
+			diff = ""
+		}
+	}
+	if stumbles(e, space, want, got) {
 		diff = ""
 	}
 	return diff, after, nil

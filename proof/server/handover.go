@@ -35,7 +35,7 @@ func (r *run) handOver(same map[int]bool) {
 				if !same[i] {
 					r.serve(i)
 				}
-			} else if head, ok := r.heads[i]; ok && EntryOf(head).Value.Token() == by {
+			} else if head, ok := r.heads[i]; ok && !r.KeepsGiven && EntryOf(head).Value.Token() == by {
 				r.serve(i)
 			}
 		}
