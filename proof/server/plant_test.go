@@ -232,13 +232,14 @@ func (d dice) plantLine(space Space, line string, strange int) {
 	}
 }
 
-// spoil changes a byte of a text now and then, or cuts it off.
+// spoil changes a byte of a text now and then, or cuts it off. No byte becomes zero: Lua's string.format ends a text there, so that
+// a message for such an id, which the library never makes, would be for nobody.
 func (d dice) spoil(text string) string {
 	if len(text) == 0 || d.chance(50) {
 		return text
 	}
 	at := d.IntN(len(text))
-	return pick(d, text[:at], text[:at]+string(rune(d.IntN(128)))+text[at+1:]) + "~"
+	return pick(d, text[:at], text[:at]+string(rune(max(1, d.IntN(128))))+text[at+1:]) + "~"
 }
 
 // some are some of the lock keys. Of very many it may be all.
