@@ -133,6 +133,9 @@ local function extend(i, place, old, new)
   if new ~= old then
     redis.call('zadd', line, place, new)
     redis.call('zrem', line, old)
+    if writers[i] and writers[i].text == old then
+      writers[i].text = new
+    end
   end
 end
 
