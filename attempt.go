@@ -11,6 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/inctx"
+	"github.com/seed-14de3678/redislock/internal/pace"
 	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/shown"
 	"github.com/seed-14de3678/redislock/internal/wire"
@@ -85,7 +87,7 @@ func (o *obtaining) call(ctx context.Context, intent time.Duration) *call {
 // send sends a call, and waits for the outcome.
 func (o *obtaining) send(ctx context.Context, r *call) wire.End {
 	conn, w := o.client.conn, &o.want
-	r.isOf(o.lock, cmp.Or(o.owner, o.lock.owner.Load()))
+	r.isOf(&o.lock.asker, cmp.Or(o.owner, o.lock.owner.Load()))
 	if o.claim != nil && w.set.reads() > 0 {
 		r.readsSince(o.claim)
 	}
@@ -154,7 +156,7 @@ func (o *obtaining) take(ctx context.Context, r *call, intent time.Duration) (*L
 		o.client.recycle(r)
 		return o.obtained(sent, a.Number)
 	default:
-		conflict := newConflict(&a.Conflict, o.want.set)
+		conflict := newConflict(&a.Conflict, o.want.set.cut)
 		o.refused(r.Sent, &a, conflict, intent)
 		o.client.recycle(r)
 		return nil, o.inOwnWay(conflict)
@@ -235,4 +237,43 @@ func (o *obtaining) obtained(sent clock.Moment, number int64) (*Lock, error) {
 		l.watch.renewNow()
 	}
 	return l, nil
+}
+
+// inOwnWay returns a conflict. The conflict ends the Obtain if that would wait for a lock under which it runs: its own
+// context ends with that lock. That is certain if no other caller can know the token of either, and if the Obtain is no
+// step of a larger one, which may go on without these keys.
+func (o *obtaining) inOwnWay(conflict *ConflictError) error {
+	if o.asked.count > 1 || o.want.tokenKnown || o.caller.Done() == nil || pace.IsStep(o.caller) || wire.IsStaying(o.caller) {
+		return conflict
+	}
+	for l := range inctx.Each(o.caller) {
+		if l, is := l.(*Lock); is && l.keepsFrom(o) {
+			conflict.Own = true
+			return &endedError{conflict}
+		}
+	}
+	return conflict
+}
+
+// keepsFrom reports whether the lock is held, and it alone keeps an Obtain of the same Client from one of its keys.
+func (l *Lock) keepsFrom(o *obtaining) bool {
+	if l.isNothing() || l.client != o.client {
+		return false
+	}
+	l.mu.Lock()
+	mine, certain := l.set, l.state == held && !l.tokenKnown.Load()
+	l.mu.Unlock()
+	if !certain {
+		return false
+	}
+	writes := make(map[string]bool, len(mine.keys)) // by its keys
+	for i, key := range mine.keys {
+		writes[key] = i < mine.write
+	}
+	for i, key := range o.want.set.keys {
+		if write, is := writes[key]; is && (write || i < o.want.set.write) {
+			return true
+		}
+	}
+	return false
 }

@@ -2,6 +2,7 @@ package redislock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/seed-14de3678/redislock/internal/count"
@@ -30,8 +31,8 @@ func (c *Client) Break(ctx context.Context, keys []string, reason string) ([]Hol
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("redislock: break %s: not asked: %w", set, context.Cause(ctx))
 	}
-	// A Break has a token of its own, as a lock has, so its requests have numbers. The token holds nothing.
-	by := &Lock{client: c, set: set, value: owners.NewID()}
+	// A Break has a token of its own, so its requests have numbers. The token holds nothing.
+	by := &asker{conn: c.conn, value: owners.NewID()}
 	owner := by.ownerNow()
 	defer owner.Done(by.token())
 	r := new(call)
@@ -41,7 +42,7 @@ func (c *Client) Break(ctx context.Context, keys []string, reason string) ([]Hol
 	}.Fill(&r.run)
 	r.begins(ctx).isOf(by, owner)
 	if !c.do(ctx, r, patience) && r.Abandon(func(*wire.Call) { c.brokenLate(r, set, reason) }) {
-		c.closeBreak(by)
+		c.closeBreak(by, set)
 		err := interrupted(ctx, "break", set)
 		c.logUnknownBreak(ctx, set, reason, err)
 		return nil, err
@@ -49,7 +50,7 @@ func (c *Client) Break(ctx context.Context, keys []string, reason string) ([]Hol
 	if r.Err != nil {
 		unknown := r.IsUnanswered() || wire.Classify(r.Err) == wire.Unknown
 		if unknown {
-			c.closeBreak(by)
+			c.closeBreak(by, set)
 		}
 		err := explained("break", set, r, unknown)
 		if unknown {
@@ -87,8 +88,8 @@ func (c *Client) setToBreak(keys []string, reason string) (set keySet, err error
 
 // closeBreak makes sure that an unanswered Break is not executed later. All tries of it ask for a guard in the line of
 // the first key.
-func (c *Client) closeBreak(by *Lock) {
-	home := by.set.as(0) // to read, so that no reader is looked through for its token
+func (c *Client) closeBreak(by *asker, set keySet) {
+	home := set.as(0) // to read, so that no reader is looked through for its token
 	home.keys, home.lines, home.fences = home.keys[:1], home.lines[:1], nil
 	left := c.newCleanup(home, by, owners.GuardLife)
 	left.closes = true
@@ -126,7 +127,7 @@ func brokenOf(r *call, set keySet) ([]Holder, error) {
 	case err != nil:
 		return nil, err
 	case conflict != nil:
-		return nil, notALock(newConflict(conflict, set))
+		return nil, notALock(newConflict(conflict, set.cut))
 	}
 	var broken []Holder
 	for i := range all {
@@ -143,4 +144,111 @@ func notALock(conflict *ConflictError) error {
 		without = " without a TTL"
 	}
 	return invalid("keys", "%q is foreign: it holds a %s%s that is no lock", conflict.Key, conflict.Type, without)
+}
+
+// WithBreakNotices has the Client told at once when one of its watched locks is broken by [Client.Break]. The lock is
+// lost then. The error is an [ErrLockLost] and an [ErrBroken], and has the reason. It needs a subscription, as
+// [Options].Queue does: docs/clients.md has the rest. Default: a holder learns of a Break at its next renewal.
+func WithBreakNotices() ClientOption { return func(s *settings) { s.notices = true } }
+
+// A hearing is what a watch needs to hear of Breaks. The mutex of the lock guards it.
+type hearing struct {
+	listen.Listener
+	notice   *listen.Notice // a notice that may be why keys are not ours; nil if they were found to be ours since
+	checking bool           // Redis is asked whether the keys are ours
+	redo     bool           // and is to be asked once more
+}
+
+// listenLocked begins to hear of Breaks.
+func (w *watch) listenLocked() {
+	w.hears = &hearing{}
+	w.hears.Key, w.hears.Hear = w.lock.set.keys[0], w.hear
+	w.lock.client.hub.Listen(&w.hears.Listener)
+}
+
+// hear handles a notice that keys may have been broken, and asks. It asks once at a time, however many notices come.
+func (w *watch) hear(n listen.Notice) {
+	l := w.lock
+	l.mu.Lock()
+	if l.state != held || !n.Concerns(l.set.keys) {
+		l.mu.Unlock()
+		return
+	}
+	h := w.hears
+	h.notice = &n
+	if h.checking {
+		h.redo = true
+		l.mu.Unlock()
+		return
+	}
+	h.checking = true
+	c := w.checkLocked()
+	l.mu.Unlock()
+	l.client.conn.Start(&c.Call)
+}
+
+// checkLocked builds the request that asks whether the keys are ours: a renewal that leaves the lease as it is.
+func (w *watch) checkLocked() *call {
+	l := w.lock
+	n := w.hears.notice
+	r := l.refreshing(context.Background(), l.set, minTTL, true)
+	r.isOf(&l.asker, l.owner.Load())
+	r.Then = func(*wire.Call) { w.checked(r, n) }
+	return r
+}
+
+// checked handles the answer. If there is none, the next renewal finds out.
+func (w *watch) checked(r *call, n *listen.Notice) {
+	l, h := w.lock, w.hears
+	var v proto.Verdict
+	err := r.Err
+	if err == nil {
+		v, err = r.run.Verdict(r.Reply)
+	}
+	l.mu.Lock()
+	if h.notice == n && err == nil && v.Code == proto.Done {
+		h.notice = nil
+	}
+	isLost := err == nil && v.Code == proto.NotYours && l.state == held
+	if isLost && h.notice == nil {
+		h.notice = n // a renewal found them to be ours before they were broken
+	}
+	again := h.redo && l.state == held
+	h.redo, h.checking = false, again
+	var next *call
+	if again {
+		if h.notice == nil {
+			h.notice = n
+		}
+		next = w.checkLocked()
+	}
+	l.mu.Unlock()
+	if isLost && !l.freedMeanwhile(v.Missing) {
+		_ = l.missing("check", v.Missing)
+	}
+	if next != nil {
+		l.client.conn.Start(&next.Call)
+	}
+}
+
+// whyMissing is the error of keys that are not ours. It says that somebody has broken them, if the Client has heard so.
+func (l *Lock) whyMissing(keys []string, cut int) error {
+	err := &missingError{keys: withoutPrefix(keys, cut)}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.watch == nil || l.watch.hears == nil {
+		return err
+	}
+	if n := l.watch.hears.notice; n != nil && !n.Ended && n.Concerns(keys) {
+		err.broken, err.reason = ErrBroken, n.Reason
+	}
+	return err
+}
+
+// causeOf is the cause that contexts get when a lock is lost for this reason.
+func causeOf(why error) error {
+	if errors.Is(why, ErrBroken) {
+		return why
+	}
+	return ErrLockLost
 }

@@ -26,8 +26,7 @@ type cleanup struct {
 	client *Client
 	entry  clock.Entry
 	set    keySet
-	of     *Lock // whose requests it closes
-	value  string
+	of     *asker // whose requests it closes
 	owner  *owners.Owner
 	waiter string       // id of a waiter that may stand in line for it, else empty
 	place  proto.Place  // its place there
@@ -42,8 +41,8 @@ type cleanup struct {
 }
 
 // newCleanup prepares the clean-up of a set that was asked for with this ttl. It has to be started.
-func (c *Client) newCleanup(set keySet, of *Lock, ttl time.Duration) *cleanup {
-	o := &cleanup{client: c, set: set, of: of, value: of.value, until: clock.Now().Add(ttl + clearGrace), pause: firstClear}
+func (c *Client) newCleanup(set keySet, of *asker, ttl time.Duration) *cleanup {
+	o := &cleanup{client: c, set: set, of: of, until: clock.Now().Add(ttl + clearGrace), pause: firstClear}
 	o.owner = of.sureOwner()
 	o.entry.Task = o
 	return o
@@ -75,7 +74,7 @@ func (o *cleanup) Run(at clock.Moment) {
 
 	r := new(call)
 	q := proto.Release{
-		Set: o.set.names(), Value: &o.value, Waiter: o.waiter, Place: o.place, Keep: o.keep,
+		Set: o.set.names(), Value: &o.of.value, Waiter: o.waiter, Place: o.place, Keep: o.keep,
 		// A key without its value was not locked by what it clears up.
 		Looks: o.set.reads() > 0,
 	}
@@ -84,6 +83,9 @@ func (o *cleanup) Run(at clock.Moment) {
 	r.Then = func(*wire.Call) { o.cleared(r, last) }
 	o.client.conn.Start(&r.Call)
 }
+
+// clientClosed makes the last try.
+func (o *cleanup) clientClosed() { o.Run(clock.Now()) }
 
 // cleared takes in the outcome of one clean-up; the last one if the client is closed.
 func (o *cleanup) cleared(r *call, last bool) {
@@ -108,5 +110,5 @@ func (o *cleanup) end() {
 		return
 	}
 	o.client.schedule.Drop(&o.entry)
-	o.owner.Done(proto.TokenOf(o.value))
+	o.owner.Done(o.of.token())
 }

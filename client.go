@@ -46,8 +46,8 @@ package redislock
 
 import (
 	"cmp"
-	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -65,6 +65,7 @@ import (
 // has goroutines only while a request is under way, a lock is watched, something has to be freed, or somebody
 // stands in line, and for 5 s after that.
 type Client struct {
+	settings
 	conn      *wire.Conn
 	hub       *listen.Hub
 	heard     func(message string) // of the hub
@@ -72,18 +73,8 @@ type Client struct {
 	recycled  sync.Pool            // of *call
 	placement placement
 	schedule  *clock.Schedule
-	log       logger
-	hooks     Hooks
-	prefix    string // of every key, of WithKeyPrefix
-	metadata  string // of WithMetadata, for each lock that has none of its own
-	maxKeys   int
-	replicas  int           // of WithReplicas
-	minUptime time.Duration // of WithMinUptime
-	listen    func(*watch)  // for notices of Break; nil if not asked for
-	wraps     wire.GoRedis  // of WithWrapped
-	unfit     error         // why nothing can be done with the Redis client
-	short     bool          // see isShort
-	inLine    atomic.Int64  // Obtains with a place in line, or soon
+	short     bool         // see isShort
+	inLine    atomic.Int64 // Obtains with a place in line, or soon
 	closed    atomic.Bool
 	ending    chan struct{} // closed by Close
 }
@@ -94,14 +85,13 @@ type Client struct {
 // operation of the Client returns an error.
 func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 	c := &Client{
+		settings: settings{log: silence{}, maxKeys: defaultMaxKeys},
 		schedule: clock.NewSchedule(),
-		log:      silence{},
-		maxKeys:  defaultMaxKeys,
 		ending:   make(chan struct{}),
 	}
 	for _, opt := range opts {
 		if opt != nil {
-			opt(c)
+			opt(&c.settings)
 		}
 	}
 	if c.unfit = errors.Join(cmp.Or(unfit(rdb), c.unfitToAsk(rdb)), c.unfit); c.unfit != nil {
@@ -116,6 +106,32 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 	c.short = c.isShort()
 	return c
 }
+
+// listenForBreaks prepares what WithBreakNotices asks for.
+func (c *Client) listenForBreaks() {
+	switch {
+	case !c.notices || c.unfit != nil:
+	case !c.hub.CanListen():
+		c.unfit = fmt.Errorf("%w: WithBreakNotices subscribes, and of a %T only Eval and EvalSha are used: say with WithWrapped what it wraps",
+			errors.ErrUnsupported, c.conn.Redis())
+	default:
+		c.hub.Deaf(func(err error) {
+			c.log.Info("redislock: notices of Break are not heard, trying again", "error", wire.Legible(err))
+		})
+	}
+}
+
+// isShort reports whether Obtains and Releases of a Client may go the short way: nobody watches them, and the server is
+// asked for nothing beside the keys.
+func (c *Client) isShort() bool {
+	return c.unfit == nil && !c.hooks.any() && !c.asksServer()
+}
+
+// Replicas returns the number of [WithReplicas].
+func (c *Client) Replicas() int { return c.replicas }
+
+// MinUptime returns the time of [WithMinUptime].
+func (c *Client) MinUptime() time.Duration { return c.minUptime }
 
 // usable reports why the client cannot do anything at all.
 func (c *Client) usable() error {
@@ -140,104 +156,17 @@ func (c *Client) Close() {
 	c.conn.Hasten()
 	c.hub.Close()
 	for _, rest := range c.schedule.Close() {
-		switch rest := rest.(type) {
-		case *watch:
-			rest.lock.lose(wire.ErrClosed)
-		case *cleanup:
-			rest.Run(clock.Now())
+		if rest, ok := rest.(interface{ clientClosed() }); ok {
+			rest.clientClosed()
 		}
 	}
 	c.conn.Drain()
 }
 
-// Obtain takes the write locks of all keys, or of none. Their ttl is 1 ms to 365 days; a fraction of a millisecond
-// above 1 ms is rounded up. Obtain makes one attempt, or as many as its [Options] allow. It returns at the latest 100
-// ms after ctx, or the time of [Options].Wait, has ended. If no server answers, it gives up even if ctx does not end:
-// docs/waiting.md says when.
-//
-// If somebody else holds a key the error is an [ErrNotObtained] and a [*ConflictError]. If ctx ended meanwhile,
-// the error matches the cause of ctx, too. If no answer came the error is an [ErrUnknownOutcome]. Bad arguments
-// are an [ErrInvalid], and nothing is sent. After an error nothing stays locked.
-func (c *Client) Obtain(ctx context.Context, keys []string, ttl time.Duration, opt *Options) (*Lock, error) {
-	return c.obtain(ctx, "", Set{Write: keys}, ttl, opt)
-}
-
-// ObtainRead takes the read locks of all keys, or of none, for ttl. Several readers may hold a key at the
-// same time, each with a lease of its own, but no writer. Everything else is as in [Client.Obtain].
-func (c *Client) ObtainRead(ctx context.Context, keys []string, ttl time.Duration, opt *Options) (*Lock, error) {
-	return c.obtain(ctx, "", Set{Read: keys}, ttl, opt)
-}
-
-// ObtainSet takes the write locks and the read locks of a set, or none of them. Everything else is as
-// in [Client.Obtain] and [Client.ObtainRead].
-func (c *Client) ObtainSet(ctx context.Context, set Set, ttl time.Duration, opt *Options) (*Lock, error) {
-	return c.obtain(ctx, "", set, ttl, opt)
-}
-
-// Obtain does what [Client.Obtain] does, with a Client that is made for this one lock.
-func Obtain(ctx context.Context, rdb redis.Scripter, keys []string, ttl time.Duration, opt *Options) (*Lock, error) {
-	return New(rdb).Obtain(ctx, keys, ttl, opt)
-}
-
-// With obtains the keys, runs fn, and releases the keys, even if fn panics. ctx bounds both the waiting and fn. The
-// watchdog renews the lease while fn runs. If the lock is lost all the same, the context of fn is cancelled with
-// cause [ErrLockLost]. fn finds its lock with [FromContext], and may end it by [Lock.Release] or [Lock.Leave].
-//
-// If the keys cannot be obtained With returns the error of [Client.Obtain]. If the lock was lost while fn ran it
-// returns an [ErrLockLost], joined with the error of fn. Otherwise it returns the error of fn, unchanged.
-func (c *Client) With(ctx context.Context, keys []string, ttl time.Duration, opt *Options, fn func(context.Context) error) error {
-	return c.with(ctx, "", Set{Write: keys}, ttl, opt, fn)
-}
-
-// WithSet does what [Client.With] does, with the write locks and the read locks of a set.
-func (c *Client) WithSet(ctx context.Context, set Set, ttl time.Duration, opt *Options, fn func(context.Context) error) error {
-	return c.with(ctx, "", set, ttl, opt, fn)
-}
-
-// with does the work of every With.
-func (c *Client) with(ctx context.Context, token string, set Set, ttl time.Duration, opt *Options, fn func(context.Context) error) (err error) {
-	var watched Options
-	if opt != nil {
-		watched = *opt
+// RedisKey returns the name that a key has in Redis: with the prefix of [WithKeyPrefix].
+func (c *Client) RedisKey(key string) string {
+	if c == nil || c.prefix == "" {
+		return key
 	}
-	watched.Watchdog = true
-	lock, err := c.obtain(ctx, token, set, ttl, &watched)
-	if err != nil {
-		return err
-	}
-	held := lock.Context(ctx)
-	defer func() {
-		if lock.wasReleased() {
-			return // fn has ended the lock, which is in its context
-		}
-		isLost := lock.isLost()
-		switch failed := lock.Release(ctx); {
-		case isLost, errors.Is(failed, ErrLockNotHeld):
-			err = errors.Join(lock.whyLost(failed), err)
-		case failed != nil:
-			c.log.WarnContext(ctx, "redislock: release not confirmed", lock.snapshot().logged("error", failed)...)
-		}
-	}()
-	return fn(held)
-}
-
-// Attach makes a handle for keys that are held under a token, perhaps by another process. The handle
-// releases them, refreshes them, or asks for their TTL. Attach sends nothing, and reports no error: with bad
-// keys or a bad token every operation of the handle returns one. The handle knows neither the modes of the
-// keys nor their lease, so Deadline and Context count from its first Refresh.
-func (c *Client) Attach(keys []string, token string) *Lock {
-	if err := c.usable(); err != nil {
-		return &Lock{client: c, value: token, faulty: err, sharing: sharing{tokenKnown: true}}
-	}
-	set, err := c.newKeySet(Set{Write: keys}, nil)
-	if err == nil {
-		err = c.placement.check(set)
-	}
-	if err == nil {
-		err = checkToken(token)
-	}
-	return &Lock{
-		client: c, set: set, value: token, faulty: err, label: c.newLabel(nil),
-		ending: ending{announced: true}, sharing: sharing{tokenKnown: true},
-	}
+	return c.prefix + key
 }

@@ -2,18 +2,15 @@ package redislock
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/redis/go-redis/v9"
+	"unicode/utf8"
 
 	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/shown"
-	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 var (
@@ -149,11 +146,27 @@ func (e *ConflictError) Error() string {
 // Is reports that every ConflictError is an [ErrNotObtained].
 func (e *ConflictError) Is(target error) bool { return target == ErrNotObtained }
 
-// newConflict makes the error of a conflict that a script reports, with the key's name as callers know it.
-func newConflict(c *proto.Conflict, set keySet) *ConflictError {
-	e := &ConflictError{Key: c.Key[set.cut:], Mode: Mode(c.Mode), Left: c.Left, TTL: c.TTL, Type: c.Type}
+// newConflict makes the error of a conflict that a script reports, with the key's name as callers know it,
+// which begins behind the prefix that is cut off.
+func newConflict(c *proto.Conflict, cut int) *ConflictError {
+	e := &ConflictError{Key: c.Key[cut:], Mode: Mode(c.Mode), Left: c.Left, TTL: c.TTL, Type: c.Type}
 	e.Caller, e.Metadata = proto.DecodeDetail(c.Stored)
 	return e
+}
+
+// callerField stands before a caller's id in text for people.
+const callerField = "caller="
+
+// who names a holder or a waiter in a text; it is empty if nothing is known of them.
+func who(metadata, caller string) string {
+	text := legible(metadata)
+	switch {
+	case caller == "":
+		return text
+	case text == "":
+		return callerField + caller
+	}
+	return text + " " + callerField + caller
 }
 
 // legible shortens metadata for an error, and quotes it if it is not plain text.
@@ -169,9 +182,17 @@ func legible(metadata string) string {
 	return metadata + end
 }
 
-// interrupted is the error of an operation if its context ended while it was under way.
-func interrupted(ctx context.Context, operation string, set keySet) error {
-	return fmt.Errorf("redislock: %s %s: %w: %w", operation, set, ErrUnknownOutcome, context.Cause(ctx))
+// printable reports whether a text can stand in an error message or a terminal as it is.
+func printable(s string) bool {
+	if !utf8.ValidString(s) {
+		return false
+	}
+	for _, r := range s {
+		if !strconv.IsPrint(r) {
+			return false
+		}
+	}
+	return true
 }
 
 // A missingError is an [ErrLockNotHeld] that names the keys of a set which are no longer ours, and an [ErrBroken] if
@@ -209,7 +230,7 @@ func (e *missingError) what() string {
 
 // A lossError is the [ErrLockLost] of a lock for a reason, and says neither twice.
 type lossError struct {
-	set keySet
+	set string // as errors name it
 	why error
 }
 
@@ -242,57 +263,3 @@ func listed(keys []string) string {
 type endedError struct{ error }
 
 func (e *endedError) Unwrap() error { return e.error }
-
-// fault turns the error of a call into the one that callers see. It has a sentinel if there is one for the fact, and no
-// details that only the authors of a script can read.
-func fault(operation string, set keySet, r *call) error {
-	return explained(operation, set, r, r.Replicated.Never != nil)
-}
-
-// explained is fault for a call that is said to be executed, or not. A server may have executed it and refuse to say
-// which replicas have it, because the user lacks the right to ask.
-func explained(operation string, set keySet, r *call, executed bool) error {
-	kind, err := wire.Classify(r.Err), r.Err
-	if answer, ok := errors.AsType[redis.Error](err); ok {
-		err = wire.NewServerError(answer)
-		if foreign := foreignFence(r, answer); foreign != nil {
-			err = foreign
-		}
-		if strings.HasPrefix(answer.Error(), "CROSSSLOT") {
-			return fmt.Errorf("redislock: %s %s: %w (%w)", operation, set, ErrCrossSlot, err)
-		}
-		err = unsupported(answer, err)
-	}
-	if r.Cut != nil {
-		err = fmt.Errorf("%w: %w", r.Cut, err)
-	}
-	if kind == wire.Unknown || kind == wire.Passing && r.IsUnanswered() || executed {
-		return fmt.Errorf("redislock: %s %s: %w: %w", operation, set, ErrUnknownOutcome, err)
-	}
-	return fmt.Errorf("redislock: %s %s: %w", operation, set, err)
-}
-
-// unsupported says so if the answer means that there are no locks on this server.
-func unsupported(answer redis.Error, err error) error {
-	why := "this server runs no scripts, without which there are no locks"
-	switch {
-	case wire.IsTooOld(answer):
-		why = "this server is too old, Redis 6.2 or later is needed"
-	case !wire.ForbidsScripts(answer):
-		return err
-	case redis.HasErrorPrefix(answer, "NOPERM"):
-		why = "this user of Redis may not run scripts, without which there are no locks"
-	}
-	return fmt.Errorf("%w: %s: %w", errors.ErrUnsupported, why, err)
-}
-
-// foreignFence is the error of a script that found something else where the fencing numbers of a key would stand; nil
-// for any other error. The script names the key by its place. The error has the whole name in Redis, with the prefix,
-// because that is where somebody has to look.
-func foreignFence(r *call, answer redis.Error) error {
-	name, kind, is := r.run.ForeignFence(answer.Error())
-	if !is {
-		return nil
-	}
-	return wire.Reworded(fmt.Sprintf("%q holds a %s that is no record of fencing numbers", name, kind), answer)
-}

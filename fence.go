@@ -58,7 +58,7 @@ func (l *Lock) raise(ctx context.Context, number int64) (again bool, err error) 
 	defer owner.Done(l.token())
 	r := new(call)
 	proto.Raise{Set: set.names(), Value: &l.value, TTL: ttl, Number: number}.Fill(&r.run)
-	r.begins(ctx).isOf(l, owner)
+	r.begins(ctx).isOf(&l.asker, owner)
 	r.Replicas = replicasFor(l.client.replicas, ttl)
 	if err := l.client.ask(ctx, r, "raise fence", set, patience); err != nil {
 		return false, err

@@ -31,14 +31,13 @@ type manual struct {
 	t     *testing.T
 	owner *owners.Owner
 	conn  *wire.Conn
-	lock  *Lock
+	by    *asker
 }
 
 func newManual(t *testing.T) manual {
 	t.Helper()
-	d := manual{t, new(owners.Owner), wire.New(&noRedis{}, wire.Options{}), &Lock{value: manualValue}}
-	d.lock.client = &Client{conn: d.conn}
-	return d
+	conn := wire.New(&noRedis{}, wire.Options{})
+	return manual{t, new(owners.Owner), conn, &asker{conn: conn, value: manualValue}}
 }
 
 var manualValue = "token|metadata"
@@ -47,7 +46,7 @@ var manualValue = "token|metadata"
 // that cannot, which has no lines.
 func (d manual) call(what string, keys ...string) *call {
 	d.t.Helper()
-	set, err := (&Client{maxKeys: 10}).newKeySet(Set{Write: keys}, nil)
+	set, err := (&settings{maxKeys: 10}).newKeySet(Set{Write: keys}, nil)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -62,7 +61,7 @@ func (d manual) call(what string, keys ...string) *call {
 	default:
 		proto.Refresh{Set: set.names(), Value: &manualValue, TTL: time.Second, NeverShortens: what == "lengthen"}.Fill(&c.run)
 	}
-	c.begins(d.t.Context()).isOf(d.lock, d.owner)
+	c.begins(d.t.Context()).isOf(d.by, d.owner)
 	return c
 }
 

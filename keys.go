@@ -32,8 +32,8 @@ type keySet struct {
 
 // newKeySet copies the keys, as callers name them, and drops the repeated ones; a key in both lists is a
 // write key. Few names may go into room.
-func (c *Client) newKeySet(set Set, room []string) (keySet, error) {
-	s := keySet{keys: room, cut: len(c.prefix)}
+func (of *settings) newKeySet(set Set, room []string) (keySet, error) {
+	s := keySet{keys: room, cut: len(of.prefix)}
 	if n := 2 * (len(set.Write) + len(set.Read)); cap(room) < n {
 		s.keys = make([]string, 0, n) // the lines are behind the keys
 	}
@@ -51,15 +51,15 @@ func (c *Client) newKeySet(set Set, room []string) (keySet, error) {
 	switch {
 	case len(s.keys) == 0:
 		return s, invalid("keys", "the set is empty")
-	case len(s.keys) > c.maxKeys:
-		return s, invalid("keys", "the set has %d keys, the limit is %d (see WithMaxKeys)", len(s.keys), c.maxKeys)
+	case len(s.keys) > of.maxKeys:
+		return s, invalid("keys", "the set has %d keys, the limit is %d (see WithMaxKeys)", len(s.keys), of.maxKeys)
 	}
 	for i, key := range s.keys {
 		if key == "" {
 			return s, invalid("keys", "key %d of the set is empty", i)
 		}
-		if c.prefix != "" {
-			s.keys[i] = c.RedisKey(key)
+		if of.prefix != "" {
+			s.keys[i] = of.prefix + key
 		}
 	}
 	n := len(s.keys)
@@ -232,7 +232,7 @@ const mostPrefix = 256
 // exclude each other only at keys whose whole names are the same. A prefix has 1 to 256 bytes and no braces. With
 // any other prefix every operation of the Client returns an error. Default: no prefix.
 func WithKeyPrefix(prefix string) ClientOption {
-	return func(c *Client) { c.prefix, c.unfit = prefix, errors.Join(c.unfit, unfitPrefix(prefix)) }
+	return func(s *settings) { s.prefix, s.unfit = prefix, errors.Join(s.unfit, unfitPrefix(prefix)) }
 }
 
 func unfitPrefix(prefix string) error {
@@ -245,14 +245,6 @@ func unfitPrefix(prefix string) error {
 		return fmt.Errorf("WithKeyPrefix was given %q: a prefix has no braces, because hash tags are a matter of the keys", prefix)
 	}
 	return nil
-}
-
-// RedisKey returns the name that a key has in Redis: with the prefix of [WithKeyPrefix].
-func (c *Client) RedisKey(key string) string {
-	if c == nil || c.prefix == "" {
-		return key
-	}
-	return c.prefix + key
 }
 
 // withoutPrefix returns names in Redis as callers name them: without a prefix of that length.

@@ -41,7 +41,7 @@ func (l *Lock) lease(ctx context.Context, op *leasing) (err error) {
 		set := l.snapshot()
 		l.begin(clock.Now(), op.ttl)
 		r := op.call(set)
-		r.isOf(l, owner)
+		r.isOf(&l.asker, owner)
 		r.since(since)
 		r.Replicas = replicasFor(l.client.replicas, op.ttl)
 		r.Remaining = l.remaining
@@ -134,7 +134,7 @@ func (l *Lock) leased(r *call, op *leasing) error {
 	case v.Code == proto.Overtaken:
 		return l.overtaken(r, op)
 	case v.Code == proto.Refused:
-		return newConflict(&v.Conflict, set)
+		return newConflict(&v.Conflict, set.cut)
 	case l.freedMeanwhile(v.Missing):
 		return errRedo
 	}

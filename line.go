@@ -19,8 +19,6 @@ import (
 )
 
 const (
-	// askAgain is how often a waiter asks again, less a jitter, whatever it hears or does not.
-	askAgain = proto.AskAgain
 	// longestPause is the longest pause before what has failed is tried again.
 	longestPause = time.Second
 	// mostTooLate is how many answers to a waiter may come too late before it gives up: a ttl that is shorter than the

@@ -1,11 +1,11 @@
 package redislock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
@@ -16,23 +16,20 @@ import (
 // A Lock is one hold of a set of keys. It is safe for concurrent use; Refresh, Downgrade and Upgrade take turns. A nil
 // Lock and a zero one hold nothing: each method that can fail returns an [ErrLockNotHeld].
 type Lock struct {
+	asker
 	client *Client
-	value  string
-	faulty error // of Attach: every operation returns it
-	label  label // of its events; empty for Attach
-	// owner has numbers for the requests of the lock. It is nil as long as all of them are answered and nobody else knows
-	// the token.
-	owner atomic.Pointer[owners.Owner]
-	names [2]string // has the names of the set if it is one key
+	faulty error     // of Attach: every operation returns it
+	label  label     // of its events; empty for Attach
+	names  [2]string // has the names of the set if it is one key
 
 	mu     sync.Mutex
 	set    keySet
 	number int64 // its fencing number; 0 without
 	term
 	ending
-	sharing
-	watch  *watch // for the watchdog, or for Context and Lost
-	change change // of its lease
+	claim  *owners.Claim // if callers know its token, while it is held
+	watch  *watch        // for the watchdog, or for Context and Lost
+	change change        // of its lease
 }
 
 // A term is what a lock knows of its lease.
@@ -55,12 +52,6 @@ type ending struct {
 	announced bool
 }
 
-// A sharing is what a lock needs if callers know its token and may use it for other locks.
-type sharing struct {
-	tokenKnown bool
-	claim      *owners.Claim // while the lock is held
-}
-
 type lockState uint8
 
 const (
@@ -68,6 +59,24 @@ const (
 	released
 	lost
 )
+
+// Attach makes a handle for keys that are held under a token, perhaps by another process. The handle
+// releases them, refreshes them, or asks for their TTL. Attach sends nothing, and reports no error: with bad
+// keys or a bad token every operation of the handle returns one. The handle knows neither the modes of the
+// keys nor their lease, so Deadline and Context count from its first Refresh.
+func (c *Client) Attach(keys []string, token string) *Lock {
+	l := &Lock{client: c, ending: ending{announced: true}}
+	l.value = token
+	l.tokenKnown.Store(true)
+	if l.faulty = c.usable(); l.faulty != nil {
+		return l
+	}
+	l.conn, l.label = c.conn, c.newLabel(nil)
+	if l.set, l.faulty = c.newKeySet(Set{Write: keys}, nil); l.faulty == nil {
+		l.faulty = cmp.Or(c.placement.check(l.set), checkToken(token))
+	}
+	return l
+}
 
 // Keys returns the set: the write keys, then the read keys, without repetitions, in the order of the call.
 func (l *Lock) Keys() []string { return append([]string(nil), l.snapshot().shown()...) }
@@ -79,7 +88,7 @@ func (l *Lock) Token() string {
 		return ""
 	}
 	l.mu.Lock()
-	show := !l.tokenKnown && l.faulty == nil
+	show := !l.tokenKnown.Load() && l.faulty == nil
 	keys := l.set.keys
 	l.mu.Unlock()
 	if show {
@@ -93,7 +102,7 @@ func (l *Lock) Token() string {
 func (l *Lock) show(keys []string) {
 	owner := l.sureOwner().Show(l.token())
 	defer owner.Done(l.token())
-	mine := owner.Stake(l.client.conn, keys, l.gone)
+	mine := owner.Stake(l.conn, keys, l.gone)
 	var freed []string // by ReleaseKeys, when there was no claim to reduce
 	l.mu.Lock()
 	if l.claim == nil && l.state == held {
@@ -101,32 +110,11 @@ func (l *Lock) show(keys []string) {
 		l.claim, mine = mine, nil
 	}
 	l.owner.Store(owner)
-	l.tokenKnown = true
+	l.tokenKnown.Store(true)
 	shown := l.claim
 	l.mu.Unlock()
 	owner.Reduce(shown, freed)
 	owner.Drop(mine)
-}
-
-// ownerNow returns the owner of the requests that are sent from now on; nil if it need not know of them. The caller must
-// end its use with Done.
-func (l *Lock) ownerNow() *owners.Owner {
-	l.mu.Lock()
-	shown := l.tokenKnown
-	l.mu.Unlock()
-	if shown {
-		return owners.Of(l.token())
-	}
-	return l.owner.Load().Use()
-}
-
-// sureOwner returns the owner, which has to know of something from now on. The caller must end its use with Done.
-func (l *Lock) sureOwner() *owners.Owner {
-	if owner := l.ownerNow(); owner != nil {
-		return owner
-	}
-	l.owner.CompareAndSwap(nil, new(owners.Owner))
-	return l.owner.Load().Use()
 }
 
 // isNothing reports whether the lock is nil or zero, so that neither Obtain nor Attach has returned it.
@@ -156,9 +144,6 @@ func (l *Lock) endedLocked() error {
 	}
 	return fmt.Errorf("%w: it was lost", ErrLockNotHeld)
 }
-
-// token is the token, not shown to any caller.
-func (l *Lock) token() string { return proto.TokenOf(l.value) }
 
 // Metadata returns the metadata that is stored with the keys. It is empty for an attached lock.
 func (l *Lock) Metadata() string {
@@ -191,7 +176,7 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 		return 0, fmt.Errorf("redislock: ttl: %w", err)
 	}
 	l.mu.Lock()
-	set, over, known := l.set, l.over, l.tokenKnown
+	set, over, known := l.set, l.over, l.tokenKnown.Load()
 	l.mu.Unlock()
 	if over != nil {
 		return 0, fmt.Errorf("redislock: ttl %s: %w", set, errReleased)
@@ -250,7 +235,7 @@ func (l *Lock) refreshing(ctx context.Context, set keySet, ttl time.Duration, ne
 func (l *Lock) cannotShorten(ttl time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return !l.tokenKnown && l.longest <= ttl
+	return !l.tokenKnown.Load() && l.longest <= ttl
 }
 
 // counts gives the claim of an Obtain to the lock that it has obtained, unless that has ended already.
@@ -282,4 +267,9 @@ func (l *Lock) snapshot() keySet {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.set
+}
+
+// freedMeanwhile reports whether none of the keys that a script found missing is in the set any more.
+func (l *Lock) freedMeanwhile(missing []string) bool {
+	return len(missing) > 0 && len(owners.Without(missing, l.snapshot().keys)) == len(missing)
 }

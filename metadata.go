@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/count"
@@ -36,7 +35,7 @@ func checkToken(token string) error {
 
 // WithMetadata stores this text with each lock that has no [Options].Metadata: see [InstanceMetadata]. Default:
 // none.
-func WithMetadata(metadata string) ClientOption { return func(c *Client) { c.metadata = metadata } }
+func WithMetadata(metadata string) ClientOption { return func(s *settings) { s.metadata = metadata } }
 
 // InstanceMetadata describes this process, so that people who find a lock know whom to ask:
 //
@@ -60,27 +59,11 @@ func word(s string) string {
 	return s
 }
 
-// printable reports whether a text can stand in an error message or a terminal as it is.
-func printable(s string) bool {
-	if !utf8.ValidString(s) {
-		return false
-	}
-	for _, r := range s {
-		if !strconv.IsPrint(r) {
-			return false
-		}
-	}
-	return true
-}
-
 // WithCaller says on whose behalf locks are obtained. Each lock that is obtained under the context stores this
 // id beside [Options].Metadata, and an Obtain that stands in line shows it, too. An id that holds one set and
 // waits for another is one goroutine, or one request, that does both. The id gives no rights. It has 1 to 64
 // bytes of printable ASCII without spaces, '|', '=' and '"'; any other id is an [ErrInvalid] of the Obtain.
 func WithCaller(ctx context.Context, id string) context.Context { return inctx.WithCaller(ctx, id) }
-
-// callerField stands before a caller's id in text for people.
-const callerField = "caller="
 
 // callerOf returns the caller's id of a context, empty if there is none. It refuses an id that is not valid.
 func callerOf(ctx context.Context) (string, error) {
@@ -90,16 +73,4 @@ func callerOf(ctx context.Context) (string, error) {
 			"spaces, '|', '=' and '\"'", count.Of(len(id), "byte"), proto.MostCaller)
 	}
 	return id, nil
-}
-
-// who names a holder or a waiter in a text; it is empty if nothing is known of them.
-func who(metadata, caller string) string {
-	text := legible(metadata)
-	switch {
-	case caller == "":
-		return text
-	case text == "":
-		return callerField + caller
-	}
-	return text + " " + callerField + caller
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/pace"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
@@ -18,18 +19,33 @@ const (
 	defaultMaxKeys = 1000
 	mostKeys       = 10000 // they hold the server for about 15 ms if they are free, and to be written
 	mostMetadata   = 4 << 10
+	mostName       = 128
 )
 
 // A ClientOption changes a default of [New].
-type ClientOption func(*Client)
+type ClientOption func(*settings)
+
+// settings are what the options of a Client say.
+type settings struct {
+	log       logger
+	hooks     Hooks
+	prefix    string // of every key, of WithKeyPrefix
+	metadata  string // of WithMetadata, for each lock that has none of its own
+	maxKeys   int
+	replicas  int           // of WithReplicas
+	minUptime time.Duration // of WithMinUptime
+	notices   bool          // of WithBreakNotices
+	wraps     wire.GoRedis  // of WithWrapped
+	unfit     error         // why nothing can be done with the Redis client
+}
 
 // WithLogger makes the Client log what no return value says. At the level of a warning it logs each loss of a watched
 // lock and each unknown outcome. At the level of information it logs each renewal that failed and is tried again.
 // Tokens are never logged. Default: nothing is logged.
 func WithLogger(log *slog.Logger) ClientOption {
-	return func(c *Client) {
+	return func(s *settings) {
 		if log != nil {
-			c.log = log
+			s.log = log
 		}
 	}
 }
@@ -52,13 +68,13 @@ func (silence) WarnContext(context.Context, string, ...any) {}
 // WithHooks makes the Client call all of the hooks, in this order, when something happens to its locks. The
 // option may be given more than once. Default: no hooks.
 func WithHooks(hooks ...Hooks) ClientOption {
-	return func(c *Client) { c.hooks = c.hooks.And(hooks...) }
+	return func(s *settings) { s.hooks = s.hooks.And(hooks...) }
 }
 
 // WithMaxKeys sets how many keys a set may have, up to 10 000. The server does nothing else while it works on
 // a set, which takes up to 150 ms for so many: docs/costs.md has the figures. Default: 1 000.
 func WithMaxKeys(n int) ClientOption {
-	return func(c *Client) { c.maxKeys = min(max(n, 1), mostKeys) }
+	return func(s *settings) { s.maxKeys = min(max(n, 1), mostKeys) }
 }
 
 // WithReplicas sets how many replicas must have a lock, and each new lease of it, before it counts. Give the number
@@ -66,9 +82,9 @@ func WithMaxKeys(n int) ClientOption {
 // same keys need the same number. If fewer replicas acknowledge in time the error is an [ErrNotReplicated].
 // docs/clients.md has the price, and why the clocks of the servers have to agree. Default: 0, the primary alone.
 func WithReplicas(n int) ClientOption {
-	return func(c *Client) {
-		if c.replicas = n; n < 0 {
-			c.unfit = errors.Join(c.unfit, invalid("WithReplicas", "%d is less than 0", n))
+	return func(s *settings) {
+		if s.replicas = n; n < 0 {
+			s.unfit = errors.Join(s.unfit, invalid("WithReplicas", "%d is less than 0", n))
 		}
 	}
 }
@@ -78,29 +94,23 @@ func WithReplicas(n int) ClientOption {
 // [Options].HoldAtLeast is an [ErrInvalid]. All Clients that lock the same keys need the same d, from 1 ms to 365 days.
 // docs/clients.md has the price. Default: 0, the uptime is not asked.
 func WithMinUptime(d time.Duration) ClientOption {
-	return func(c *Client) {
-		if c.minUptime = d; d != 0 && clock.CheckTTL(d) != nil {
-			c.unfit = errors.Join(c.unfit, invalid("WithMinUptime", "%s is not between %s and %s", d, minTTL, maxTTL))
+	return func(s *settings) {
+		if s.minUptime = d; d != 0 && clock.CheckTTL(d) != nil {
+			s.unfit = errors.Join(s.unfit, invalid("WithMinUptime", "%s is not between %s and %s", d, minTTL, maxTTL))
 		}
 	}
 }
 
-// Replicas returns the number of [WithReplicas].
-func (c *Client) Replicas() int { return c.replicas }
-
-// MinUptime returns the time of [WithMinUptime].
-func (c *Client) MinUptime() time.Duration { return c.minUptime }
-
 // asksServer reports whether an Obtain can be refused for what only the server itself can say.
-func (c *Client) asksServer() bool { return c.replicas > 0 || c.minUptime > 0 }
+func (s *settings) asksServer() bool { return s.replicas > 0 || s.minUptime > 0 }
 
 // unfitToAsk says why a Client cannot ask the server for what its options need.
-func (c *Client) unfitToAsk(rdb redis.Scripter) error {
-	if !c.asksServer() || wire.IsGoRedis(rdb) {
+func (s *settings) unfitToAsk(rdb redis.Scripter) error {
+	if !s.asksServer() || wire.IsGoRedis(rdb) {
 		return nil
 	}
 	asks := "WithReplicas"
-	if c.replicas <= 0 {
+	if s.replicas <= 0 {
 		asks = "WithMinUptime"
 	}
 	return fmt.Errorf("%w: %s asks the server itself, and of a %T only Eval and EvalSha are used: "+
@@ -111,7 +121,7 @@ func (c *Client) unfitToAsk(rdb redis.Scripter) error {
 // [Options].Queue works, and calls travel together. Every key and every script still goes through Eval and EvalSha of
 // the wrapper: docs/clients.md says what it may do. Default: only Eval and EvalSha are used.
 func WithWrapped(rdb redis.UniversalClient) ClientOption {
-	return func(c *Client) { c.wraps, c.unfit = rdb, errors.Join(c.unfit, unfitWrapped(rdb)) }
+	return func(s *settings) { s.wraps, s.unfit = rdb, errors.Join(s.unfit, unfitWrapped(rdb)) }
 }
 
 func unfitWrapped(rdb redis.UniversalClient) error {
@@ -191,20 +201,39 @@ const (
 )
 
 // checkTTL rounds a ttl up to whole milliseconds, if a lock of the Client can have it.
-func (c *Client) checkTTL(ttl time.Duration) (time.Duration, error) {
+func (s *settings) checkTTL(ttl time.Duration) (time.Duration, error) {
 	if err := clock.CheckTTL(ttl); err != nil {
 		return 0, invalid("ttl", "%v", err)
 	}
-	if err := c.checkOutlasts("ttl", ttl); err != nil {
+	if err := s.checkOutlasts("ttl", ttl); err != nil {
 		return 0, err
 	}
 	return (ttl + minTTL - 1).Truncate(minTTL), nil
 }
 
 // checkOutlasts refuses a time for which keys would be taken, if it is longer than WithMinUptime.
-func (c *Client) checkOutlasts(argument string, d time.Duration) error {
-	if c.minUptime > 0 && d > c.minUptime {
-		return invalid(argument, "%s is longer than the %s of WithMinUptime", d, c.minUptime)
+func (s *settings) checkOutlasts(argument string, d time.Duration) error {
+	if s.minUptime > 0 && d > s.minUptime {
+		return invalid(argument, "%s is longer than the %s of WithMinUptime", d, s.minUptime)
 	}
 	return nil
+}
+
+// checkTimes checks the options about the Obtain itself, which are not sent to Redis.
+func (s *settings) checkTimes(opt *Options) error {
+	if name, why := clock.CheckTimes(opt.Wait, opt.HoldAtLeast); why != "" {
+		return &InvalidError{name, why}
+	}
+	if len(opt.Name) > mostName {
+		return invalid("Name", "it has %d bytes, the limit is %d", len(opt.Name), mostName)
+	}
+	return s.checkOutlasts("HoldAtLeast", opt.HoldAtLeast)
+}
+
+// strategyOf returns how an Obtain with these options asks again; nil if it asks once.
+func strategyOf(opt *Options) RetryStrategy {
+	if opt.Queue {
+		return opt.RetryStrategy
+	}
+	return pace.Strategy(opt.RetryStrategy, opt.Wait)
 }

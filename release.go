@@ -39,7 +39,7 @@ func (l *Lock) release(ctx context.Context) (err error) {
 	if pace.IsGivingBack(ctx) {
 		p.keep = clock.Moment{} // nobody was given the lock
 	}
-	defer func() { l.reportReleased(ctx, p, began, asked, err) }()
+	defer func() { l.reportReleased(ctx, p.set, p.keep, began, asked, err) }()
 	if over != nil {
 		p.unclaim()
 		return saidAgain(p.set, over)
@@ -99,7 +99,7 @@ func (l *Lock) ReleaseKeys(ctx context.Context, keys []string) (err error) {
 	if pace.IsGivingBack(ctx) {
 		p.keep = clock.Moment{} // nobody was given the keys
 	}
-	defer func() { l.reportReleased(ctx, p, began, 1, err) }()
+	defer func() { l.reportReleased(ctx, p.set, p.keep, began, 1, err) }()
 	return l.free(ctx, p, sent{})
 }
 
@@ -206,7 +206,7 @@ func (l *Lock) free(ctx context.Context, p part, first sent) error {
 		c, end, next := first.call, first.end, false
 		if first = (sent{}); c == nil {
 			c, next = l.releasing(ctx, p)
-			c.isOf(l, owner)
+			c.isOf(&l.asker, owner)
 			c.since(since)
 			end = l.client.conn.Send(ctx, &c.Call, wire.Bound{}, wait)
 		}
@@ -301,14 +301,9 @@ func (l *Lock) leaveSpared(r *call, p part) {
 
 // cleanUp has a set of a part released in the background, until it is certain that it is.
 func (l *Lock) cleanUp(set keySet, p part) {
-	left := l.client.newCleanup(set, l, p.longest)
+	left := l.client.newCleanup(set, &l.asker, p.longest)
 	left.keep = p.keep
 	left.start()
-}
-
-// freedMeanwhile reports whether none of the keys that a script found missing is in the set any more.
-func (l *Lock) freedMeanwhile(missing []string) bool {
-	return len(missing) > 0 && len(owners.Without(missing, l.snapshot().keys)) == len(missing)
 }
 
 // Leave ends the lock, as Release does, but leaves its keys taken for ttl from now, up to 365 days. Nobody holds them,

@@ -3,10 +3,14 @@ package redislock
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"math/bits"
+	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/internal/count"
 	"github.com/seed-14de3678/redislock/internal/owners"
@@ -16,7 +20,7 @@ import (
 
 // luaFiles are the scripts and the parts that they include. internal/proto knows how each is called.
 //
-//go:embed *.lua lua/*.lua
+//go:embed *.lua lua/*.lua lua/include/*.lua
 var luaFiles embed.FS
 
 func init() { proto.Load(luaFiles) }
@@ -25,11 +29,41 @@ func init() { proto.Load(luaFiles) }
 type call struct {
 	wire.Call
 	run  proto.Run
-	of   *Lock
+	of   *asker
 	note atomic.Pointer[owners.Note] // what the owner has to know of it; nil as long as that is nothing
 	// flies says that a try without a note is under way.
 	flies atomic.Bool
 	open  bool // it was answered, but has closed nothing: the user lacks a right
+}
+
+// An asker is for whom requests are sent: a lock, or an operation with a token of its own.
+type asker struct {
+	conn  *wire.Conn
+	value string // what its keys hold: the token, and what stands behind that
+	// owner has numbers for the requests. It is nil as long as all of them are answered and nobody else knows the token.
+	owner      atomic.Pointer[owners.Owner]
+	tokenKnown atomic.Bool // callers know the token, and may use it for other locks
+}
+
+// token is the token, not shown to any caller.
+func (a *asker) token() string { return proto.TokenOf(a.value) }
+
+// ownerNow returns the owner of the requests that are sent from now on; nil if it need not know of them. The caller must
+// end its use with Done.
+func (a *asker) ownerNow() *owners.Owner {
+	if a.tokenKnown.Load() {
+		return owners.Of(a.token())
+	}
+	return a.owner.Load().Use()
+}
+
+// sureOwner returns the owner, which has to know of something from now on. The caller must end its use with Done.
+func (a *asker) sureOwner() *owners.Owner {
+	if owner := a.ownerNow(); owner != nil {
+		return owner
+	}
+	a.owner.CompareAndSwap(nil, new(owners.Owner))
+	return a.owner.Load().Use()
 }
 
 // patience is how long a call may still answer after the context of its caller has ended. Most calls do, and then the
@@ -64,10 +98,10 @@ func (r *call) begins(ctx context.Context) *call {
 	return r
 }
 
-// isOf makes the call a request of a lock, or of another owner with the same token. If the owner is nil, nobody else
+// isOf makes the call a request for somebody, by an owner of the same token. If the owner is nil, nobody else
 // knows the token, and the owner is told of the request only if something may be left of it.
-func (r *call) isOf(l *Lock, owner *owners.Owner) {
-	r.of, r.Tracker = l, r
+func (r *call) isOf(a *asker, owner *owners.Owner) {
+	r.of, r.Tracker = a, r
 	if owner == nil {
 		r.run.Unstamped()
 	} else {
@@ -96,7 +130,7 @@ func (r *call) yields() bool {
 
 func (r *call) newNote(owner *owners.Owner) *owners.Note {
 	return &owners.Note{
-		Owner: owner, By: r.of.client.conn, Keys: r.Keys, Caller: r,
+		Owner: owner, By: r.of.conn, Keys: r.Keys, Caller: r,
 		Effect: r.run.Effect(), Frees: r.run.Frees(), Home: r.run.Home(),
 	}
 }
@@ -167,7 +201,7 @@ func (r *call) After(mayCome bool) {
 	if r.Err == nil {
 		var more, open bool
 		if r.Reply, more = proto.TakeMore(r.Reply); more {
-			r.goesOn(r.of.client.conn)
+			r.goesOn(r.of.conn)
 		}
 		r.Reply, open = proto.TakeOpen(r.Reply)
 		r.open = r.open || open
@@ -241,4 +275,63 @@ func (r *call) short() error {
 			r.Replicated.Got, count.Of(wanted.Wanted, "replica"), wanted.Within)
 	}
 	return nil
+}
+
+// interrupted is the error of an operation if its context ended while it was under way.
+func interrupted(ctx context.Context, operation string, set keySet) error {
+	return fmt.Errorf("redislock: %s %s: %w: %w", operation, set, ErrUnknownOutcome, context.Cause(ctx))
+}
+
+// fault turns the error of a call into the one that callers see. It has a sentinel if there is one for the fact, and no
+// details that only the authors of a script can read.
+func fault(operation string, set keySet, r *call) error {
+	return explained(operation, set, r, r.Replicated.Never != nil)
+}
+
+// explained is fault for a call that is said to be executed, or not. A server may have executed it and refuse to say
+// which replicas have it, because the user lacks the right to ask.
+func explained(operation string, set keySet, r *call, executed bool) error {
+	kind, err := wire.Classify(r.Err), r.Err
+	if answer, ok := errors.AsType[redis.Error](err); ok {
+		err = wire.NewServerError(answer)
+		if foreign := foreignFence(r, answer); foreign != nil {
+			err = foreign
+		}
+		if strings.HasPrefix(answer.Error(), "CROSSSLOT") {
+			return fmt.Errorf("redislock: %s %s: %w (%w)", operation, set, ErrCrossSlot, err)
+		}
+		err = unsupported(answer, err)
+	}
+	if r.Cut != nil {
+		err = fmt.Errorf("%w: %w", r.Cut, err)
+	}
+	if kind == wire.Unknown || kind == wire.Passing && r.IsUnanswered() || executed {
+		return fmt.Errorf("redislock: %s %s: %w: %w", operation, set, ErrUnknownOutcome, err)
+	}
+	return fmt.Errorf("redislock: %s %s: %w", operation, set, err)
+}
+
+// unsupported says so if the answer means that there are no locks on this server.
+func unsupported(answer redis.Error, err error) error {
+	why := "this server runs no scripts, without which there are no locks"
+	switch {
+	case wire.IsTooOld(answer):
+		why = "this server is too old, Redis 6.2 or later is needed"
+	case !wire.ForbidsScripts(answer):
+		return err
+	case redis.HasErrorPrefix(answer, "NOPERM"):
+		why = "this user of Redis may not run scripts, without which there are no locks"
+	}
+	return fmt.Errorf("%w: %s: %w", errors.ErrUnsupported, why, err)
+}
+
+// foreignFence is the error of a script that found something else where the fencing numbers of a key would stand; nil
+// for any other error. The script names the key by its place. The error has the whole name in Redis, with the prefix,
+// because that is where somebody has to look.
+func foreignFence(r *call, answer redis.Error) error {
+	name, kind, is := r.run.ForeignFence(answer.Error())
+	if !is {
+		return nil
+	}
+	return wire.Reworded(fmt.Sprintf("%q holds a %s that is no record of fencing numbers", name, kind), answer)
 }

@@ -23,6 +23,8 @@ import (
 // Client asks, and which ask by themselves all the same.
 
 const (
+	// askAgain is how often a waiter asks again, less a jitter, whatever it hears or does not.
+	askAgain = proto.AskAgain
 	// roundEvery is how much time lies between two rounds, less a jitter.
 	roundEvery = askAgain * 7 / 8
 	// stillFresh is the greatest age of a waiter's latest answer at which a round passes it over: so no waiter is

@@ -15,24 +15,6 @@ import (
 // programs ask for is the long way, in obtain.go and release.go. The short way sends one request. If the answer is
 // anything else than that all was done, the long way takes the request over.
 
-// isShort reports whether Obtains and Releases of a Client may go the short way: nobody watches them, and the server is
-// asked for nothing beside the keys.
-func (c *Client) isShort() bool {
-	return c.unfit == nil && !c.hooks.any() && !c.asksServer()
-}
-
-// obtain does the work of every Obtain. The token is empty if the lock is to have one of its own.
-func (c *Client) obtain(ctx context.Context, token string, set Set, ttl time.Duration, opt *Options) (*Lock, error) {
-	var first sent
-	if token == "" && len(set.Read) == 0 {
-		var lock *Lock
-		if lock, first = c.obtainShort(ctx, set.Write, ttl, opt); lock != nil {
-			return lock, nil
-		}
-	}
-	return c.obtainLong(ctx, token, set, ttl, opt, first)
-}
-
 // A sent is a request of the short way that the long way takes over. The zero sent is none.
 type sent struct {
 	call *call
@@ -55,7 +37,7 @@ func (c *Client) obtainShort(ctx context.Context, keys []string, ttl time.Durati
 			metadata = opt.Metadata
 		}
 	}
-	l := &Lock{client: c}
+	l := &Lock{client: c, asker: asker{conn: c.conn}}
 	set, err := c.newKeySet(Set{Write: keys}, l.names[:0])
 	if err != nil || ttl < minTTL || ttl > maxTTL || len(metadata) > mostMetadata {
 		return nil, sent{} // the long way says what is wrong
@@ -67,7 +49,7 @@ func (c *Client) obtainShort(ctx context.Context, keys []string, ttl time.Durati
 	}
 	r := c.newCall()
 	r.run.Plain(set.keys, set.lines, &l.value, ttl)
-	r.begins(ctx).of, r.Tracker, r.Plain, r.Alike = l, r, true, true
+	r.begins(ctx).of, r.Tracker, r.Plain, r.Alike = &l.asker, r, true, true
 	end := c.conn.Send(ctx, &r.Call, c.conn.Bound(ttl, len(set.keys)), patience)
 	if end != wire.Settled || r.Err != nil || r.Reply != proto.AllDone || r.IsUnanswered() {
 		return nil, sent{r, end, l}
@@ -101,7 +83,7 @@ func (l *Lock) releaseShort(ctx context.Context) (free bool, p part, s sent) {
 		return false, p, s
 	}
 	l.mu.Lock()
-	if l.client.inLine.Load() > 0 || l.state != held || l.tokenKnown || l.owner.Load() != nil ||
+	if l.client.inLine.Load() > 0 || l.state != held || l.tokenKnown.Load() || l.owner.Load() != nil ||
 		l.keep != (clock.Moment{}) || l.set.write < len(l.set.keys) || l.set.fences != nil {
 		l.mu.Unlock()
 		return false, p, s
@@ -113,7 +95,7 @@ func (l *Lock) releaseShort(ctx context.Context) (free bool, p part, s sent) {
 	}
 	r := l.client.newCall()
 	r.run.Plain(p.set.keys, p.set.lines, &l.value, 0)
-	r.begins(ctx).of, r.Tracker, r.Plain = l, r, true
+	r.begins(ctx).of, r.Tracker, r.Plain = &l.asker, r, true
 	s = sent{r, l.client.conn.Send(ctx, &r.Call, wire.Bound{}, patienceOf(ctx)), l}
 	if s.end != wire.Settled || r.Err != nil || r.Reply != proto.AllDone || r.IsUnanswered() {
 		return false, p, s

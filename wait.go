@@ -25,28 +25,6 @@ type attempts struct {
 	silent   bool           // nobody has answered the latest attempt
 }
 
-// mostName bounds the length of Options.Name, in bytes.
-const mostName = 128
-
-// checkTimes checks the options about the Obtain itself, which are not sent to Redis.
-func (c *Client) checkTimes(opt *Options) error {
-	if name, why := clock.CheckTimes(opt.Wait, opt.HoldAtLeast); why != "" {
-		return &InvalidError{name, why}
-	}
-	if len(opt.Name) > mostName {
-		return invalid("Name", "it has %d bytes, the limit is %d", len(opt.Name), mostName)
-	}
-	return c.checkOutlasts("HoldAtLeast", opt.HoldAtLeast)
-}
-
-// strategyOf returns how an Obtain with these options asks again; nil if it asks once.
-func strategyOf(opt *Options) RetryStrategy {
-	if opt.Queue {
-		return opt.RetryStrategy
-	}
-	return pace.Strategy(opt.RetryStrategy, opt.Wait)
-}
-
 // over is the error of an Obtain that stops asking. However short its Wait is, it asks once.
 func (o *obtaining) over(ctx context.Context) error {
 	switch {
@@ -113,4 +91,48 @@ func (o *obtaining) contextEnded(ctx context.Context) error {
 	}
 	return &endedError{fmt.Errorf("redislock: obtain %s: %w after %s: %w",
 		o.want.set, context.Cause(ctx), o.asked.spent(), why)}
+}
+
+// beginsToWait tells the hooks, the first time it is called, that there is to be another attempt.
+func (o *obtaining) beginsToWait(ctx context.Context) {
+	pace.Waits(o.caller, o.asked.last) // if it is a step of another one
+	hooks := &o.client.hooks
+	if hooks.Waiting == nil && hooks.Waited == nil || o.waits != (clock.Moment{}) {
+		return
+	}
+	if ctx.Err() != nil || o.client.closed.Load() {
+		return // there is to be none
+	}
+	o.waits = clock.Now()
+	if hooks.Waiting != nil {
+		hooks.Waiting(o.caller, o.event(o.asked.began, o.asked.last))
+	}
+}
+
+// event makes the event of what an Obtain has done since then.
+func (o *obtaining) event(since clock.Moment, err error) Event {
+	return o.lock.label.event(o.want.set, since, o.asked.count, err)
+}
+
+// report tells the log and the hooks how the obtaining ended.
+func (o *obtaining) report(err error) {
+	client := o.client
+	if errors.Is(err, ErrUnknownOutcome) {
+		client.log.WarnContext(o.caller, "redislock: outcome of obtain is not known, clearing up",
+			o.want.set.logged("error", err)...)
+	}
+	hook := client.hooks.Obtained
+	if err != nil {
+		hook = client.hooks.Refused
+	}
+	if o.waits != (clock.Moment{}) && client.hooks.Waited != nil {
+		client.hooks.Waited(o.caller, o.event(o.waits, err))
+	}
+	if hook != nil {
+		e := o.event(o.asked.began, err)
+		if err == nil {
+			e.Fence, e.Expires = o.lock.Fence(), o.lock.expires()
+		}
+		hook(o.caller, e)
+	}
 }

@@ -26,6 +26,14 @@ type watch struct {
 	hears  *hearing      // hears of Breaks; nil without WithBreakNotices
 }
 
+// FromContext returns the lock under which a function runs; nil if there is none. It is the lock of the innermost
+// [Client.With] or [Lock.Context] from which ctx is derived. A nil Lock can be asked, and has no keys and no number.
+// Locks of the other packages are found by their FromContext, and by package held.
+func FromContext(ctx context.Context) *Lock {
+	l, _ := ctx.Value(inctx.Root{}).(*Lock)
+	return l
+}
+
 // Context returns a context derived from ctx that is cancelled when the lock is lost, with a cause that is an
 // [ErrLockLost], or released, with [context.Canceled]. A lock is lost when Redis says so, or when its deadline
 // comes before a renewal is confirmed. [FromContext] finds the lock in the context.
@@ -100,8 +108,8 @@ func (w *watch) scheduleLocked() {
 	if w.lock.deadline == (clock.Moment{}) {
 		return // attached and never refreshed: its lease is not known
 	}
-	if listen := w.lock.client.listen; listen != nil && w.hears == nil && w.lock.state == held {
-		listen(w) // not before, because nothing would end it
+	if w.lock.client.notices && w.hears == nil && w.lock.state == held {
+		w.listenLocked() // not before, because nothing would end it
 	}
 	due, early := w.alarmLocked(), time.Duration(0)
 	if w.renews && due.Mono > w.next.Mono {
@@ -147,7 +155,7 @@ func (w *watch) renewalLocked() *call {
 	l := w.lock
 	changes, ttl := l.change.count, l.ttl
 	r := l.refreshing(context.Background(), l.set, ttl, true)
-	r.isOf(l, l.owner.Load())
+	r.isOf(&l.asker, l.owner.Load())
 	r.Replicas = replicasFor(l.client.replicas, ttl)
 	r.Then = func(*wire.Call) { w.renewed(r, ttl, changes) }
 	return r
@@ -196,6 +204,9 @@ func (w *watch) renewed(r *call, ttl time.Duration, changes int) {
 	l.reportRefreshed(context.Background(), r.Sent, err)
 }
 
+// clientClosed declares the lock lost: nobody renews it any more.
+func (w *watch) clientClosed() { w.lock.lose(wire.ErrClosed) }
+
 // renewNow has the next renewal follow at once.
 func (w *watch) renewNow() {
 	w.lock.mu.Lock()
@@ -230,7 +241,7 @@ func (l *Lock) lose(why error) {
 		l.mu.Unlock()
 		return
 	}
-	why = &lossError{l.set, why}
+	why = &lossError{l.set.String(), why}
 	l.state, l.why = lost, why
 	var end func(error)
 	if l.watch != nil {
@@ -273,5 +284,5 @@ func (l *Lock) whyLost(released error) error {
 	if l.why != nil {
 		return l.why
 	}
-	return &lossError{l.set, released}
+	return &lossError{l.set.String(), released}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // A token that was made for a lock is two texts of base64url: when it was made, 48 bits of milliseconds since 1970 by the
-// wall clock of this process, and 16 random bytes. The scripts find the first one in a stored value: see lua/values.lua.
+// wall clock of this process, and 16 random bytes. The scripts find the first one in a stored value: see lua/include/values.lua.
 const (
 	timeBytes   = 6
 	randomBytes = 16

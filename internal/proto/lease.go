@@ -7,7 +7,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/owners"
 )
 
-// This file says how refresh.lua, convert.lua, raise.lua and pttl.lua are called, for sets that are held. Run.Verdict
+// This file says how refresh.lua, lua/convert.lua, lua/raise.lua and pttl.lua are called, for sets that are held. Run.Verdict
 // reads their replies.
 
 // A Refresh begins a new lease.

@@ -130,7 +130,7 @@ func (o *Obtain) fillAny(r *Run) {
 }
 
 // entry is what the waiter's entry in the line of its first key says between `alive until` and its value: see
-// lua/entry.lua. A waiter that searches may already read some of its keys under other metadata. So it names a key that
+// lua/include/entry.lua. A waiter that searches may already read some of its keys under other metadata. So it names a key that
 // no script has. Then it is told to ask, and finds what it has.
 func (r *Run) entry(searches bool) string {
 	w, n := r.waiter, len(r.keys)

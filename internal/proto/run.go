@@ -59,7 +59,7 @@ type Run struct {
 
 // abilities are what a run may say or ask for beside its arguments.
 type abilities struct {
-	plain  bool // batch.lua can do it as well
+	plain  bool // lua/batch.lua can do it as well
 	looks  bool // it looks for its token among the readers of keys, under other metadata, too
 	fenced bool // the set is fenced
 	keeps  bool // it leaves longer leases as they are
@@ -122,7 +122,7 @@ func (r *Run) Effect() owners.Effect { return r.effect }
 // Frees reports whether it frees keys, and so spares keys that other locks of its token count on.
 func (r *Run) Frees() bool { return r.script == releaseScript }
 
-// IsPlain reports whether its request lets batch.lua do it as well.
+// IsPlain reports whether its request lets lua/batch.lua do it as well.
 func (r *Run) IsPlain() bool { return r.may.plain }
 
 // Takes reports whether it writes something new, and so may be refused for want of memory.
@@ -152,7 +152,7 @@ func (r *Run) Append(to []any) []any {
 	return r.arguments(to)
 }
 
-// headLength is how many arguments come first in every script: see lua/head.lua.
+// headLength is how many arguments come first in every script: see lua/include/head.lua.
 const headLength = 4
 
 // head is how many of the first arguments the next try has: empty ones at the end are left out.
@@ -226,7 +226,7 @@ func withoutEmpty(args []any) []any {
 	return args
 }
 
-// Bundle is how batch.lua does many plain runs at once, see package wire. It gets the keys of all runs, then their
+// Bundle is how lua/batch.lua does many plain runs at once, see package wire. It gets the keys of all runs, then their
 // lines; and for each run its value, its ttl, which may be empty, and its number of keys. For each run it says what was
 // done.
 func Bundle() *wire.Bundle {

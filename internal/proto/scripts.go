@@ -97,7 +97,7 @@ func Scripts() []*wire.Script {
 	return all
 }
 
-// Files has the Lua: NAME.lua is a script, and lua/NAME.lua what scripts include.
+// Files has the Lua: NAME.lua or lua/NAME.lua is a script, and lua/include/NAME.lua what scripts include.
 type Files interface {
 	ReadFile(name string) ([]byte, error)
 }
@@ -107,21 +107,27 @@ var files Files
 // Load says where the Lua is. It is called once, by the package that embeds it, before anything is sent.
 func Load(from Files) { files = from }
 
-// newScript makes a script of NAME.lua. Its source is put together on first use, so that a program that imports the
+// newScript makes a script of a name. Its source is put together on first use, so that a program that imports the
 // package does not start later for it.
 func newScript(name string, lined bool) *script {
 	return &script{wire.NewScript(name, sourceOf), lined}
 }
 
-func sourceOf(name string) string { return withConstants(assembled(read(name + ".lua"))) }
+func sourceOf(name string) string {
+	return withConstants(assembled(read(name+".lua", "lua/"+name+".lua")))
+}
 
-// read returns a file of Lua.
-func read(name string) string {
-	text, err := files.ReadFile(name)
-	if err != nil {
-		panic(err) // it is missing in this module
+// read returns the file of Lua that has one of the names.
+func read(names ...string) string {
+	var missing error
+	for _, name := range names {
+		text, err := files.ReadFile(name)
+		if err == nil {
+			return string(text)
+		}
+		missing = err
 	}
-	return string(text)
+	panic(missing) // in this module
 }
 
 // assembled replaces each line that includes a file by what the script uses of it: a run pays for each function that it
@@ -135,7 +141,7 @@ func assembled(body string) string {
 			parts = append(parts, piece{text: line})
 			continue
 		}
-		parts = append(parts, piecesOf(read("lua/"+strings.TrimSuffix(name, "\n")))...)
+		parts = append(parts, piecesOf(read("lua/include/"+strings.TrimSuffix(name, "\n")))...)
 	}
 	return used(parts)
 }

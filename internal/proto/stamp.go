@@ -20,7 +20,7 @@ type try struct {
 }
 
 // Prepare fills in what the owner has to say in the next try. It is called right before the try is sent. It reports
-// whether the try can be a part of a bundle. Where there is a line, and so where there is a guard, batch.lua does
+// whether the try can be a part of a bundle. Where there is a line, and so where there is a guard, lua/batch.lua does
 // nothing; but it sets no guard, and spares nothing.
 func (r *Run) Prepare(s *owners.Stamp) (bundled bool) {
 	r.behind, r.stamp, r.spared = nil, nil, s.Spared
@@ -41,7 +41,7 @@ func (r *Run) Prepare(s *owners.Stamp) (bundled bool) {
 // Unstamped fills in the next try of a run whose owner has nothing to say.
 func (r *Run) Unstamped() { r.form(false, false) }
 
-// form says what shape the set of the next try has, and what its script may do: see lua/head.lua.
+// form says what shape the set of the next try has, and what its script may do: see lua/include/head.lua.
 func (r *Run) form(closes, searches bool) {
 	var all [5]byte
 	letters := all[:0]

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/owners"
 )
 
-// This file says how inspect.lua and again.lua are called, which change nothing that is held, and what they answer.
+// This file says how lua/inspect.lua and lua/again.lua are called, which change nothing that is held, and what they answer.
 
 // An Inspect asks who has a key, and who waits for it.
 type Inspect struct{ Key, Line, Intent, Fence string }

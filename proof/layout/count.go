@@ -66,7 +66,7 @@ func (t *tree) code(files map[string][]byte) (inGo, inLua int, err error) {
 		}
 	}
 	for name, source := range files {
-		if dir := path.Dir(name); path.Ext(name) != ".lua" || dir != "." && dir != "lua" {
+		if dir := path.Dir(name); path.Ext(name) != ".lua" || dir != "." && dir != "lua" && dir != "lua/include" {
 			continue
 		}
 		n, err := luaCode(string(source))

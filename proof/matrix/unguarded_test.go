@@ -16,7 +16,7 @@ import (
 )
 
 // unguarded is a hook with which no request of a Redis client closes another. It shows what guards are for. It takes the
-// guards out of the stamp of each call, and leaves the name of the request there: see lua/head.lua and lua/guard.lua.
+// guards out of the stamp of each call, and leaves the name of the request there: see lua/include/head.lua and lua/include/guard.lua.
 var unguarded = check.Around{Before: func(cmd redis.Cmder) {
 	if !check.RunIn(cmd).Closes() {
 		return

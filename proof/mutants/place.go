@@ -45,7 +45,7 @@ func (m *defect) isLua() bool { return strings.HasSuffix(m.file, ".lua") }
 // folder is the package that the table counts it for.
 func (m *defect) folder() string {
 	dir := filepath.Dir(m.file)
-	if m.isLua() && (dir == "." || dir == "lua") {
+	if m.isLua() && (dir == "." || dir == "lua" || dir == "lua/include") {
 		return "lua"
 	}
 	return dir

@@ -143,7 +143,7 @@ func constantsOfLua(t *testing.T) (found []string) {
 	t.Helper()
 	comment, local := regexp.MustCompile(`--.*|'[^'\n]*'`), regexp.MustCompile(`^local ([A-Z_]+) = (.*\d.*)$`)
 	number := regexp.MustCompile(`\b\d{3,}\b`)
-	for _, name := range slices.Concat(glob(t, ".", "*.lua"), glob(t, "lua", "*.lua")) {
+	for _, name := range slices.Concat(glob(t, ".", "*.lua"), glob(t, "lua", "*.lua"), glob(t, "lua/include", "*.lua")) {
 		for line := range strings.Lines(read(t, name)) {
 			line = strings.TrimSpace(comment.ReplaceAllString(line, ""))
 			if m := local.FindStringSubmatch(line); m != nil {

@@ -98,7 +98,7 @@ func TestDocsLinks(t *testing.T) {
 // pages are the texts for users and contributors.
 func pages(t *testing.T) []string {
 	t.Helper()
-	names := []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "proof/CONTRIBUTING.md", "redislockotel/README.md"}
+	names := []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md", ".github/SECURITY.md", "proof/CONTRIBUTING.md", "redislockotel/README.md"}
 	return append(names, check.Must[[]string](t)(filepath.Glob("docs/*.md"))...)
 }
 
@@ -179,10 +179,11 @@ func shownCode(t *testing.T) map[string]string {
 	shown := map[string]string{}
 	names := check.Must[[]string](t)(filepath.Glob("example*_test.go"))
 	names = append(names, check.Must[[]string](t)(filepath.Glob("*/example*_test.go"))...)
+	names = append(names, check.Must[[]string](t)(filepath.Glob("proof/test/recipes/example*_test.go"))...)
 	for _, name := range names {
 		of := ""
 		if folder := filepath.Dir(name); folder != "." {
-			of = folder + "."
+			of = filepath.Base(folder) + "."
 		}
 		source := content(t, name)
 		files := token.NewFileSet()

@@ -62,7 +62,11 @@ func file(t *testing.T, script string) string {
 		return string(check.Must[[]byte](t)(os.ReadFile(filepath.Join(append([]string{root}, path...)...))))
 	}
 	include := regexp.MustCompile(`(?m)^--#include (\w+\.lua)$`)
-	return include.ReplaceAllStringFunc(read(script+".lua"), func(line string) string {
-		return read("lua", include.FindStringSubmatch(line)[1])
+	at := []string{script + ".lua"}
+	if _, err := os.Stat(filepath.Join(root, at[0])); err != nil {
+		at = []string{"lua", at[0]}
+	}
+	return include.ReplaceAllStringFunc(read(at...), func(line string) string {
+		return read("lua", "include", include.FindStringSubmatch(line)[1])
 	})
 }

@@ -10,7 +10,7 @@ const (
 	vanished // nobody hears it
 )
 
-// handOver lets waiters have the keys of the script, as lua/handover.lua does it; those in same are as they were.
+// handOver lets waiters have the keys of the script, as lua/include/handover.lua does it; those in same are as they were.
 func (x *script) handOver(same set) {
 	for again := true; again; again = x.dropped {
 		x.dropped, x.waiting = false, 0

@@ -3,8 +3,8 @@
 //
 // # What is modelled
 //
-// A server (script.go) has up to three keys, with their holders and their lines. It executes rw.lua, release.lua, again.lua
-// and lua/handover.lua (handover.go) with lua/line.lua: with which keys a script has at hand and which it has not, who is
+// A server (script.go) has up to three keys, with their holders and their lines. It executes rw.lua, release.lua, lua/again.lua
+// and lua/include/handover.lua (handover.go) with lua/include/line.lua: with which keys a script has at hand and which it has not, who is
 // dropped, who is told to ask, who is granted its keys, and who is told when the lease before it is over. Up to four
 // processes (process.go) each obtain a set of write and read keys once, as line.go has it: they ask, take in replies, hear
 // messages, and release. The first of them holds its set at the start. Between any two steps of one process anything may
@@ -31,7 +31,7 @@
 //
 // # What is not
 //
-// How scripts find things out: the short cuts, the fronts and heads that lua/line.lua remembers, entries as text. So a script
+// How scripts find things out: the short cuts, the fronts and heads that lua/include/line.lua remembers, entries as text. So a script
 // may not tell one that it has refused when the lease of a key is over which is not in its way: here it does. Guards: a
 // request that was not answered does nothing once the next one of its waiter was executed, which the models of late
 // requests prove. Tokens that hold a part of what they wait for. Messages that travel in the reply of a release. Releases

@@ -14,10 +14,10 @@ const (
 	asks     doing = iota // rw.lua, for a waiter
 	releases              // release.lua, for one that holds the lock
 	givesUp               // release.lua, for a waiter
-	round                 // again.lua
+	round                 // lua/again.lua
 )
 
-// A script is one run of rw.lua, release.lua or again.lua, with what it has found out on its way.
+// A script is one run of rw.lua, release.lua or lua/again.lua, with what it has found out on its way.
 type script struct {
 	*state
 	m     *program
@@ -261,7 +261,7 @@ func (x *script) release(p int, does doing) {
 	}
 }
 
-// again is again.lua for one waiter. It reports whether the waiter has to ask by itself, and when.
+// again is lua/again.lua for one waiter. It reports whether the waiter has to ask by itself, and when.
 func (x *script) again(p int) (now, later bool) {
 	x.begins(call{does: round, p: int8(p)})
 	e, w := &x.entries[p], x.m.wants[p]

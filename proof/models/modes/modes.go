@@ -5,8 +5,8 @@
 // # What is modelled
 //
 // A server (server.go) has the key, as a string or as a sorted set of readers with the ends of their leases and an end of
-// its own, one intent, and the line: obtain.lua, rw.lua, refresh.lua, convert.lua, release.lua, lua/readers.lua,
-// lua/refusal.lua and what lua/handover.lua does for one key. Up to four processes (process.go) obtain the key, by polling,
+// its own, one intent, and the line: obtain.lua, rw.lua, refresh.lua, lua/convert.lua, release.lua, lua/include/readers.lua,
+// lua/include/refusal.lua and what lua/include/handover.lua does for one key. Up to four processes (process.go) obtain the key, by polling,
 // by polling with an intent, or in line; they refresh it once, upgrade or downgrade it once, and release it or let their
 // leases end. Time passes in ticks. A conversion may stay without an answer, and a process may be killed while it polls or
 // holds the key.

@@ -234,7 +234,7 @@ func (s *state) refresh(m *program, p int) reply {
 	return done
 }
 
-// convert is convert.lua.
+// convert is lua/convert.lua.
 func (s *state) convert(m *program, p int, as mode) reply {
 	switch {
 	case s.has(p) == free:

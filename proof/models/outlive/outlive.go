@@ -4,7 +4,7 @@
 // # What is modelled
 //
 // A server (server.go) has one key, its fencing number, one waiter in its line, and the guard of a Break: release.lua,
-// refresh.lua and break.lua. The holder (next.go) renews its lock, crashes, or releases it, by a Release with HoldAtLeast
+// refresh.lua and lua/break.lua. The holder (next.go) renews its lock, crashes, or releases it, by a Release with HoldAtLeast
 // or by a Leave. The release may stay without an answer and be executed later; then clean-ups follow, each with what is
 // left of the time. Somebody stands in line, and asks when it is told or when the lease that it knows of is over. Somebody
 // else passes by, and obtains the key if it is free and nobody waits. A Break may be sent twice, each of the two is

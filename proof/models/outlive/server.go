@@ -121,7 +121,7 @@ func (s *state) take(m *program, by owner) {
 	}
 }
 
-// breaks is break.lua.
+// breaks is lua/break.lua.
 func (s *state) breaks(m *program) reply {
 	k := &s.server
 	if k.guard {

@@ -6,7 +6,7 @@
 // # What is modelled
 //
 // A server (server.go) has one key, with its owner, the end of its lease, and a guard: refresh.lua, release.lua,
-// lua/guard.lua. A handle (handle.go) is a Lock, as lease.go, watch.go, release.go and cleanup.go have it: its deadline,
+// lua/include/guard.lua. A handle (handle.go) is a Lock, as lease.go, watch.go, release.go and cleanup.go have it: its deadline,
 // the Refresh that is under way, its watch, its Release. Requests get numbers and close earlier ones as internal/owners and
 // guard.go say. Two handles of one process may have the same token (Client.Attach). Somebody else takes the key as soon as
 // it is free. Time passes in ticks, at any moment; a lease begins when its request is executed, a deadline when it was

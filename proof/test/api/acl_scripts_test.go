@@ -63,6 +63,7 @@ func TestACLCommandsAreThoseOfTheScripts(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
 	files := check.Must[[]string](t)(filepath.Glob(filepath.Join(root, "*.lua")))
 	files = append(files, check.Must[[]string](t)(filepath.Glob(filepath.Join(root, "lua", "*.lua")))...)
+	files = append(files, check.Must[[]string](t)(filepath.Glob(filepath.Join(root, "lua", "include", "*.lua")))...)
 	if len(files) == 0 {
 		t.Fatal("no scripts")
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
-// confirms has again.lua look after waiters. It returns when those are to ask who have to, in ms, by id.
+// confirms has lua/again.lua look after waiters. It returns when those are to ask who have to, in ms, by id.
 func (s *fixture) confirms(t *testing.T, waiters ...fakeWaiter) map[string]int64 {
 	t.Helper()
 	var q proto.Round

@@ -33,7 +33,7 @@ func TestFunctionsAreUsed(t *testing.T) {
 	for _, script := range proto.Scripts() {
 		sent.WriteString(script.Source())
 	}
-	files := check.Must[[]string](t)(filepath.Glob("../../../lua/*.lua"))
+	files := check.Must[[]string](t)(filepath.Glob("../../../lua/include/*.lua"))
 	if len(files) == 0 {
 		t.Fatal("no files")
 	}

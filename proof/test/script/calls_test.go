@@ -88,7 +88,7 @@ type plain struct {
 	ttl   time.Duration
 }
 
-// bundleOf is how batch.lua is called: what stands behind its source.
+// bundleOf is how lua/batch.lua is called: what stands behind its source.
 func bundleOf(all ...plain) []any {
 	calls := make([]*wire.Call, len(all))
 	for i, p := range all {
@@ -101,7 +101,7 @@ func bundleOf(all ...plain) []any {
 	return proto.Bundle().Append(nil, calls)
 }
 
-// runBatch runs batch.lua for several callers at once.
+// runBatch runs lua/batch.lua for several callers at once.
 func (s *fixture) runBatch(t *testing.T, all ...plain) []any {
 	t.Helper()
 	command := append([]any{"eval", check.SourceOf("batch")}, bundleOf(all...)...)

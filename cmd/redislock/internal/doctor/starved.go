@@ -34,7 +34,7 @@ type overlooked struct {
 	passed    int    // how often the key has changed hands while the same waiter stood first
 }
 
-// waiter begins the entry of somebody who waits, see lua/entry.lua.
+// waiter begins the entry of somebody who waits, see lua/include/entry.lua.
 var waiter = regexp.MustCompile(`^([^|]{22})\|\d+\|[wr][ps]`)
 
 // see takes what was read, in this order: who stands first, what the key holds, and who stands first after that. It says nothing if

@@ -19,7 +19,7 @@ local function mark(value)
   return token == '' and '' or redis.sha1hex(ARGV[1] .. token)
 end
 
--- The value in an entry of a line, see lua/entry.lua of the library; nil: it is a guard.
+-- The value in an entry of a line, see lua/include/entry.lua of the library; nil: it is a guard.
 local function value_of(entry)
   local channel, names, at = string.match(entry,
     '^[^|]+|%d+|[wr][ps][^|]*|%d+|%d+|(%d+)|(%d+)|()')

@@ -1,4 +1,4 @@
-package redislock_test
+package recipes_test
 
 import (
 	"context"
@@ -40,7 +40,7 @@ func doJobs(ctx context.Context, rdb *redis.Client, client *redislock.Client, cu
 }
 
 // Several workers do what one customer wants, in order.
-func ExampleClient_With_workers() {
+func Example_workers() {
 	rdb, stop := locktest.Start()
 	defer stop()
 

@@ -3,6 +3,7 @@ package redislock
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -118,4 +119,19 @@ func TestTurnEndsWithContext(t *testing.T) {
 		t.Errorf("got error %v, want %s", err, want)
 	}
 	<-l.change.turn
+}
+
+func TestInstanceMetadata(t *testing.T) {
+	got := InstanceMetadata()
+	for _, want := range []string{"host=", " pid=", " prog=", " since="} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got %q, want it to contain %q", got, want)
+		}
+	}
+	if !printable(got) || strings.Contains(got, "|") || got != InstanceMetadata() {
+		t.Errorf("got %q, want one line that stays the same", got)
+	}
+	if got, want := word(`my "prog"`), `"my \"prog\""`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
 }

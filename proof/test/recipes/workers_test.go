@@ -1,4 +1,4 @@
-package redislock_test
+package recipes_test
 
 import (
 	"context"

@@ -1,0 +1,9 @@
+package recipes_test
+
+import (
+	"testing"
+
+	"github.com/seed-14de3678/redislock/internal/redistest"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }
