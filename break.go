@@ -32,7 +32,7 @@ func (c *Client) Break(ctx context.Context, keys []string, reason string) ([]Hol
 		return nil, fmt.Errorf("redislock: break %s: not asked: %w", set, context.Cause(ctx))
 	}
 	// A Break has a token of its own, so its requests have numbers. The token holds nothing.
-	by := &asker{conn: c.conn, value: owners.NewID()}
+	by := &asker{client: c, value: owners.NewID()}
 	owner := by.ownerNow()
 	defer owner.Done(by.token())
 	r := new(call)

@@ -37,7 +37,7 @@ type manual struct {
 func newManual(t *testing.T) manual {
 	t.Helper()
 	conn := wire.New(&noRedis{}, wire.Options{})
-	return manual{t, new(owners.Owner), conn, &asker{conn: conn, value: manualValue}}
+	return manual{t, new(owners.Owner), conn, &asker{client: &Client{conn: conn}, value: manualValue}}
 }
 
 var manualValue = "token|metadata"

@@ -102,15 +102,15 @@ type label struct {
 	way  string
 }
 
-// newLabel makes the label of a lock: an empty one if there are no hooks.
-func (s *settings) newLabel(opt *Options) label {
+// newLabel makes the label of a lock; nil if there are no hooks.
+func (s *settings) newLabel(opt *Options) *label {
 	switch {
 	case !s.hooks.any():
-		return label{}
+		return nil
 	case opt == nil:
-		return label{id: serial.Next()}
+		return &label{id: serial.Next()}
 	}
-	return label{serial.Next(), opt.Name, wayOf(opt)}
+	return &label{serial.Next(), opt.Name, wayOf(opt)}
 }
 
 // wayOf says how an Obtain with these options waits.
@@ -125,7 +125,7 @@ func wayOf(opt *Options) string {
 }
 
 // event makes the event of an operation on a set, which ends at this moment.
-func (l label) event(set keySet, began clock.Moment, attempts int, err error) Event {
+func (l *label) event(set keySet, began clock.Moment, attempts int, err error) Event {
 	return Event{
 		ID: l.id, Keys: set.shown(), Mode: set.mode(), Name: l.name, Way: l.way,
 		Duration: clock.Now().Since(began), Attempts: attempts, Err: err,

@@ -83,8 +83,8 @@ var errRedo = errors.New("to be asked again")
 // together, nobody knows which one the server executes last.
 func (l *Lock) enter(ctx context.Context, operation string) error {
 	l.mu.Lock()
-	if l.change.turn == nil {
-		l.change.turn = make(chan struct{}, 1)
+	if l.change == nil {
+		l.change = &change{turn: make(chan struct{}, 1)}
 	}
 	turn := l.change.turn
 	l.mu.Unlock()
@@ -154,7 +154,7 @@ func (l *Lock) abandon() {
 func (l *Lock) changes() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.change.count
+	return l.change.times()
 }
 
 // leasedLate handles the outcome of a call that was abandoned, unless another one has begun since then.
@@ -239,6 +239,14 @@ type change struct {
 	count   int           // how often a change began or ended
 }
 
+// times is how often; the lease of a lock without changes has never changed.
+func (c *change) times() int {
+	if c == nil {
+		return 0
+	}
+	return c.count
+}
+
 // begin notes a request that is about to be sent: from then on the lease may be the one that the request asks for.
 func (l *Lock) begin(at clock.Moment, ttl time.Duration) {
 	l.mu.Lock()
@@ -280,7 +288,7 @@ func (l *Lock) answered(r *call) {
 // certainLocked returns how much of a confirmed ttl is certain. A lease that is asked for and not answered yet may
 // begin after the confirmed one.
 func (l *Lock) certainLocked(ttl time.Duration) time.Duration {
-	if l.change.pending > 0 {
+	if l.change != nil && l.change.pending > 0 {
 		return min(ttl, l.change.pending)
 	}
 	return ttl

@@ -17,9 +17,8 @@ import (
 // Lock and a zero one hold nothing: each method that can fail returns an [ErrLockNotHeld].
 type Lock struct {
 	asker
-	client *Client
 	faulty error     // of Attach: every operation returns it
-	label  label     // of its events; empty for Attach
+	label  *label    // of its events; nil without hooks
 	names  [2]string // has the names of the set if it is one key
 
 	mu     sync.Mutex
@@ -29,7 +28,7 @@ type Lock struct {
 	ending
 	claim  *owners.Claim // if callers know its token, while it is held
 	watch  *watch        // for the watchdog, or for Context and Lost
-	change change        // of its lease
+	change *change       // of its lease; nil before the first Refresh, Downgrade or Upgrade
 }
 
 // A term is what a lock knows of its lease.
@@ -65,13 +64,12 @@ const (
 // keys or a bad token every operation of the handle returns one. The handle knows neither the modes of the
 // keys nor their lease, so Deadline and Context count from its first Refresh.
 func (c *Client) Attach(keys []string, token string) *Lock {
-	l := &Lock{client: c, ending: ending{announced: true}}
-	l.value = token
+	l := &Lock{asker: asker{client: c, value: token}, ending: ending{announced: true}}
 	l.tokenKnown.Store(true)
 	if l.faulty = c.usable(); l.faulty != nil {
 		return l
 	}
-	l.conn, l.label = c.conn, c.newLabel(nil)
+	l.label = c.newLabel(nil)
 	if l.set, l.faulty = c.newKeySet(Set{Write: keys}, nil); l.faulty == nil {
 		l.faulty = cmp.Or(c.placement.check(l.set), checkToken(token))
 	}
@@ -102,7 +100,7 @@ func (l *Lock) Token() string {
 func (l *Lock) show(keys []string) {
 	owner := l.sureOwner().Show(l.token())
 	defer owner.Done(l.token())
-	mine := owner.Stake(l.conn, keys, l.gone)
+	mine := owner.Stake(l.client.conn, keys, l.gone)
 	var freed []string // by ReleaseKeys, when there was no claim to reduce
 	l.mu.Lock()
 	if l.claim == nil && l.state == held {

@@ -29,6 +29,7 @@ func TestDeadlineAndWallClock(t *testing.T) {
 	l.mu.Lock()
 	l.deadline = clock.Now().Add(time.Second)
 	l.deadline.Wall += time.Hour
+	l.change = &change{}
 	l.mu.Unlock()
 	before := l.Deadline()
 	l.begin(clock.Now(), time.Minute)
@@ -102,7 +103,7 @@ func (c watchedContext) Done() <-chan struct{} {
 // A Refresh that waits until another one is over does so no longer than its context lasts, and says that it has asked for nothing.
 func TestTurnEndsWithContext(t *testing.T) {
 	l := watchedLock(t)
-	l.change.turn = make(chan struct{}, 1)
+	l.change = &change{turn: make(chan struct{}, 1)}
 	l.change.turn <- struct{}{} // another one has it
 	ctx, cancel := context.WithCancel(t.Context())
 	watched := watchedContext{ctx, make(chan struct{}, 1)}

@@ -159,8 +159,7 @@ func (c *Client) newObtaining(
 		if o.want, err = c.newWant(ctx, token, set, ttl, opt); err != nil {
 			return nil, err
 		}
-		o.lock = &Lock{client: c, label: c.newLabel(opt)}
-		o.lock.conn, o.lock.value = c.conn, o.want.value
+		o.lock = &Lock{asker: asker{client: c, value: o.want.value}, label: c.newLabel(opt)}
 		if o.want.pending {
 			o.lock.value = strings.TrimSuffix(o.lock.value, inctx.Pending)
 		}

@@ -38,8 +38,8 @@ type call struct {
 
 // An asker is for whom requests are sent: a lock, or an operation with a token of its own.
 type asker struct {
-	conn  *wire.Conn
-	value string // what its keys hold: the token, and what stands behind that
+	client *Client
+	value  string // what its keys hold: the token, and what stands behind that
 	// owner has numbers for the requests. It is nil as long as all of them are answered and nobody else knows the token.
 	owner      atomic.Pointer[owners.Owner]
 	tokenKnown atomic.Bool // callers know the token, and may use it for other locks
@@ -130,7 +130,7 @@ func (r *call) yields() bool {
 
 func (r *call) newNote(owner *owners.Owner) *owners.Note {
 	return &owners.Note{
-		Owner: owner, By: r.of.conn, Keys: r.Keys, Caller: r,
+		Owner: owner, By: r.of.client.conn, Keys: r.Keys, Caller: r,
 		Effect: r.run.Effect(), Frees: r.run.Frees(), Home: r.run.Home(),
 	}
 }
@@ -201,7 +201,7 @@ func (r *call) After(mayCome bool) {
 	if r.Err == nil {
 		var more, open bool
 		if r.Reply, more = proto.TakeMore(r.Reply); more {
-			r.goesOn(r.of.conn)
+			r.goesOn(r.of.client.conn)
 		}
 		r.Reply, open = proto.TakeOpen(r.Reply)
 		r.open = r.open || open

@@ -37,7 +37,7 @@ func (c *Client) obtainShort(ctx context.Context, keys []string, ttl time.Durati
 			metadata = opt.Metadata
 		}
 	}
-	l := &Lock{client: c, asker: asker{conn: c.conn}}
+	l := &Lock{asker: asker{client: c}}
 	set, err := c.newKeySet(Set{Write: keys}, l.names[:0])
 	if err != nil || ttl < minTTL || ttl > maxTTL || len(metadata) > mostMetadata {
 		return nil, sent{} // the long way says what is wrong

@@ -153,7 +153,7 @@ func (w *watch) Run(at clock.Moment) {
 // renewalLocked prepares one renewal.
 func (w *watch) renewalLocked() *call {
 	l := w.lock
-	changes, ttl := l.change.count, l.ttl
+	changes, ttl := l.change.times(), l.ttl
 	r := l.refreshing(context.Background(), l.set, ttl, true)
 	r.isOf(&l.asker, l.owner.Load())
 	r.Replicas = replicasFor(l.client.replicas, ttl)
@@ -190,7 +190,7 @@ func (w *watch) renewed(r *call, ttl time.Duration, changes int) {
 	if err == nil && w.hears != nil {
 		w.hears.notice = nil
 	}
-	if err == nil && counts && l.change.count == changes && deadline.Reached(l.deadline) {
+	if err == nil && counts && l.change.times() == changes && deadline.Reached(l.deadline) {
 		l.deadline, l.certain = deadline, certain
 		w.planLocked(r.Sent)
 	}
