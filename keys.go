@@ -32,42 +32,42 @@ type keySet struct {
 
 // newKeySet copies the keys, as callers name them, and drops the repeated ones; a key in both lists is a
 // write key. Few names may go into room.
-func (of *settings) newKeySet(set Set, room []string) (keySet, error) {
-	s := keySet{keys: room, cut: len(of.prefix)}
-	if n := 2 * (len(set.Write) + len(set.Read)); cap(room) < n {
-		s.keys = make([]string, 0, n) // the lines are behind the keys
+func (s *settings) newKeySet(of Set, room []string) (keySet, error) {
+	set := keySet{keys: room, cut: len(s.prefix)}
+	if n := 2 * (len(of.Write) + len(of.Read)); cap(room) < n {
+		set.keys = make([]string, 0, n) // the lines are behind the keys
 	}
 	var seen map[string]struct{}
-	if cap(s.keys) > 32 {
-		seen = make(map[string]struct{}, cap(s.keys)/2)
+	if cap(set.keys) > 32 {
+		seen = make(map[string]struct{}, cap(set.keys)/2)
 	}
-	for _, key := range set.Write {
-		s.add(key, seen)
+	for _, key := range of.Write {
+		set.add(key, seen)
 	}
-	s.write = len(s.keys)
-	for _, key := range set.Read {
-		s.add(key, seen)
+	set.write = len(set.keys)
+	for _, key := range of.Read {
+		set.add(key, seen)
 	}
 	switch {
-	case len(s.keys) == 0:
-		return s, invalid("keys", "the set is empty")
-	case len(s.keys) > of.maxKeys:
-		return s, invalid("keys", "the set has %d keys, the limit is %d (see WithMaxKeys)", len(s.keys), of.maxKeys)
+	case len(set.keys) == 0:
+		return set, invalid("keys", "the set is empty")
+	case len(set.keys) > s.maxKeys:
+		return set, invalid("keys", "the set has %d keys, the limit is %d (see WithMaxKeys)", len(set.keys), s.maxKeys)
 	}
-	for i, key := range s.keys {
+	for i, key := range set.keys {
 		if key == "" {
-			return s, invalid("keys", "key %d of the set is empty", i)
+			return set, invalid("keys", "key %d of the set is empty", i)
 		}
-		if of.prefix != "" {
-			s.keys[i] = of.prefix + key
+		if s.prefix != "" {
+			set.keys[i] = s.prefix + key
 		}
 	}
-	n := len(s.keys)
-	for _, key := range s.keys[:n:n] {
-		s.keys = append(s.keys, lineOf(key))
+	n := len(set.keys)
+	for _, key := range set.keys[:n:n] {
+		set.keys = append(set.keys, lineOf(key))
 	}
-	s.keys, s.lines = s.keys[:n:n], s.keys[n:]
-	return s, nil
+	set.keys, set.lines = set.keys[:n:n], set.keys[n:]
+	return set, nil
 }
 
 // add appends a key that is not there yet. Few keys are compared one by one: that is faster than
