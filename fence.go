@@ -33,15 +33,14 @@ func (l *Lock) RaiseFence(ctx context.Context, number int64) error {
 		return fmt.Errorf("redislock: raise fence: invalid number: %d is not between 1 and %d", number, proto.MostFence)
 	}
 	for rounds := 0; ; rounds++ {
-		again, err := l.raise(ctx, number)
-		if !again || rounds == mostOvertaken {
+		if redo, err := l.raise(ctx, number); !redo || rounds == mostOvertaken {
 			return err
 		}
 	}
 }
 
 // raise asks once, and reports whether it has to ask again; if that has no end the error says why.
-func (l *Lock) raise(ctx context.Context, number int64) (again bool, err error) {
+func (l *Lock) raise(ctx context.Context, number int64) (redo bool, err error) {
 	l.mu.Lock()
 	set, ttl := l.set, l.ttl
 	switch {
@@ -63,15 +62,8 @@ func (l *Lock) raise(ctx context.Context, number int64) (again bool, err error) 
 	if err := l.client.ask(ctx, r, "raise fence", set, patience); err != nil {
 		return false, err
 	}
-	switch v, err := r.run.Verdict(r.Reply); {
-	case err != nil:
-		return false, fmt.Errorf("redislock: raise fence %s: %w", set, err)
-	case v.Code == proto.Overtaken, v.Code == proto.NotYours && l.freedMeanwhile(v.Missing):
-		return true, fmt.Errorf("redislock: raise fence %s: %w", set, r.garbled())
-	case v.Code == proto.NotYours:
-		return false, l.missing("raise fence", v.Missing)
-	case r.short() != nil:
-		return false, fmt.Errorf("redislock: raise fence %s: %w: %w", set, ErrUnknownOutcome, r.short())
+	if _, redo, err = l.verdict("raise fence", r); err != nil {
+		return redo, err
 	}
 	l.mu.Lock()
 	l.number = max(l.number, number)

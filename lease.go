@@ -52,11 +52,7 @@ func (l *Lock) lease(ctx context.Context, op *leasing) (err error) {
 				return interrupted(ctx, op.name, set)
 			}
 		}
-		err := l.leased(r, op)
-		if err == errRedo && rounds == mostOvertaken { //nolint:errorlint // it is this value
-			err = fmt.Errorf("redislock: %s %s: %w", op.name, set, r.garbled())
-		}
-		if err != errRedo { //nolint:errorlint // see above
+		if redo, err := l.leased(r, op); !redo || rounds == mostOvertaken {
 			return err
 		}
 	}
@@ -74,10 +70,6 @@ func (l *Lock) remaining() time.Duration {
 	}
 	return -clock.Now().Since(l.deadline)
 }
-
-// errRedo says that nothing was done and the operation has to ask again: ReleaseKeys has freed keys meanwhile, or
-// other locks of the token have obtained some.
-var errRedo = errors.New("to be asked again")
 
 // enter waits for the turn to change the lease. The turns matter: if two requests with different ttls are under way
 // together, nobody knows which one the server executes last.
@@ -110,35 +102,48 @@ func (l *Lock) enter(ctx context.Context, operation string) error {
 	return nil
 }
 
-// leased handles the outcome of a call that was to give the set a new lease.
-func (l *Lock) leased(r *call, op *leasing) error {
+// verdict reads the answer to a request about all keys of the lock. redo says that nothing was done, and the operation is
+// to ask again: ReleaseKeys has freed keys meanwhile, or other locks of the token have obtained some. Then err says what
+// is wrong if that never ends.
+func (l *Lock) verdict(operation string, r *call) (v proto.Verdict, redo bool, err error) {
 	set := l.snapshot()
-	l.answered(r)
 	if r.Err != nil {
-		err := fault(op.name, set, r)
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if l.state != held && !errors.Is(err, ErrUnknownOutcome) {
-			err = fmt.Errorf("%w: %w", err, l.endedLocked()) // since it was asked
-		}
-		return err
+		return v, false, fault(operation, set, r)
 	}
-	v, err := r.run.Verdict(r.Reply)
+	v, err = r.run.Verdict(r.Reply)
 	switch {
 	case err != nil:
-		return fmt.Errorf("redislock: %s %s: %w", op.name, set, err)
-	case v.Code == proto.Done && r.short() != nil:
-		return fmt.Errorf("redislock: %s %s: %w: %w", op.name, set, ErrUnknownOutcome, r.short())
-	case v.Code == proto.Done:
-		return l.extended(r.Sent, op, v)
-	case v.Code == proto.Overtaken:
-		return l.overtaken(r, op)
+	case v.Code == proto.NotYours && !l.freedMeanwhile(v.Missing):
+		return v, false, l.missing(operation, v.Missing)
+	case v.Code == proto.NotYours, v.Code == proto.Overtaken:
+		redo, err = true, r.garbled()
 	case v.Code == proto.Refused:
-		return newConflict(&v.Conflict, set.cut)
-	case l.freedMeanwhile(v.Missing):
-		return errRedo
+		return v, false, newConflict(&v.Conflict, set.cut)
+	case r.short() != nil:
+		err = fmt.Errorf("%w: %w", ErrUnknownOutcome, r.short())
+	default:
+		return v, false, nil
 	}
-	return l.missing(op.name, v.Missing)
+	return v, redo, fmt.Errorf("redislock: %s %s: %w", operation, set, err)
+}
+
+// leased handles the outcome of a call that was to give the set a new lease.
+func (l *Lock) leased(r *call, op *leasing) (redo bool, err error) {
+	l.answered(r)
+	v, redo, err := l.verdict(op.name, r)
+	switch {
+	case err == nil:
+		return false, l.extended(r.Sent, op, v)
+	case redo && v.Code == proto.Overtaken:
+		return l.overtaken(r, op, err)
+	case r.Err != nil && !errors.Is(err, ErrUnknownOutcome):
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.state != held {
+			err = fmt.Errorf("%w: %w", err, l.endedLocked()) // since it was asked
+		}
+	}
+	return redo, err
 }
 
 // abandon notes that nobody waits any more for what is under way: the next request closes it. Renewals that were sent
@@ -169,27 +174,27 @@ func (l *Lock) leasedLate(r *call, op *leasing, count int) {
 	latest := l.change.count == count
 	l.mu.Unlock()
 	if latest {
-		_ = l.leased(r, op)
+		_, _ = l.leased(r, op)
 	}
 }
 
 // overtaken handles a call that did nothing because a later request of the owner was executed before it. The operation
-// goes on, but undoes nothing that other locks of the token have obtained.
-func (l *Lock) overtaken(r *call, op *leasing) error {
+// goes on, but undoes nothing that other locks of the token have obtained. err is its error if that never ends.
+func (l *Lock) overtaken(r *call, op *leasing, err error) (redo bool, _ error) {
 	drops := op.drop != nil && r.yields()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case l.state != held:
-		return fmt.Errorf("redislock: %s %s: %w", op.name, l.set, l.endedLocked())
+		return false, fmt.Errorf("redislock: %s %s: %w", op.name, l.set, l.endedLocked())
 	case len(l.set.keys) < len(r.Keys): // by its own ReleaseKeys
 	case drops:
 		op.drop()
-		return nil
+		return false, nil
 	default:
 		op.keeps = true
 	}
-	return errRedo
+	return true, err
 }
 
 // extended begins the new lease.

@@ -9,7 +9,6 @@ import (
 	"github.com/seed-14de3678/redislock/internal/circle"
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/inctx"
-	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
@@ -164,23 +163,10 @@ func (w *watch) renewalLocked() *call {
 // renewed handles the answer to a renewal. If a Refresh has changed something since it was sent, that stands.
 func (w *watch) renewed(r *call, ttl time.Duration, changes int) {
 	l := w.lock
-	err := r.Err
-	if err != nil {
-		err = fault("renew", l.snapshot(), r)
-	} else if v, bad := r.run.Verdict(r.Reply); bad != nil {
-		err = bad
-	} else if v.Code == proto.Overtaken {
+	_, redo, err := l.verdict("renew", r)
+	if redo {
 		w.renewNow() // the request that overtook it may have made the lease shorter
 		return
-	} else if v.Code == proto.NotYours {
-		if l.freedMeanwhile(v.Missing) {
-			w.renewNow()
-		} else {
-			_ = l.missing("renew", v.Missing)
-		}
-		return
-	} else if short := r.short(); short != nil {
-		err = fmt.Errorf("redislock: renew %s: %w", l.snapshot(), short)
 	}
 	l.mu.Lock()
 	w.failed = err
