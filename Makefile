@@ -71,6 +71,10 @@ $(REPORT):
 	@mkdir -p $(BIN)
 	@GOWORK=$(CURDIR)/go.work go build -o $@ ./proof/report
 
+# A program with the race detector sleeps for a second when it ends, to look for races on. All tests of the tool start some, and
+# so does each package: that is minutes.
+export GORACE ?= atexit_sleep_ms=10
+
 # The race detector needs cgo, and that a C compiler, which may just have been installed. What was not run is said, and is a
 # failure in the gate.
 define with_race
