@@ -80,6 +80,9 @@ func (c *Client) obtainLong(ctx context.Context, token string, set Set, ttl time
 		o.lock.owner.Store(o.owner)
 		o.lock.tokenKnown.Store(true)
 		o.claim = o.owner.Stake(c.conn, o.want.set.keys, nil)
+		if o.line != nil {
+			o.line.waiter.Owner = o.owner
+		}
 	}
 	if o.line != nil && !c.hub.Begin() {
 		o.owner.Drop(o.claim)
@@ -119,6 +122,7 @@ func (o *obtaining) end(lock *Lock, err error) {
 	switch {
 	case err == nil && o.claim != nil:
 		lock.stakes(o.claim)
+		o.client.hub.AskAgain(o.want.set.keys, o.owner)
 	case err != nil:
 		o.owner.Drop(o.claim)
 		o.clearUp()

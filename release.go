@@ -210,7 +210,7 @@ func (l *Lock) free(ctx context.Context, p part, first sent) error {
 			c.since(since)
 			end = l.client.conn.Send(ctx, &c.Call, wire.Bound{}, wait)
 		}
-		if end != wire.Settled && c.Abandon(func(*wire.Call) { hub.AskAgain(set.keys) }) {
+		if end != wire.Settled && c.Abandon(func(*wire.Call) { hub.AskAgain(set.keys, nil) }) {
 			p.unclaim()
 			l.cleanUp(set, p)
 			l.mayBeFree(p, clock.Now())
@@ -227,11 +227,11 @@ func (l *Lock) free(ctx context.Context, p part, first sent) error {
 				freeing = cmp.Or(freeing, clock.Now()) // the call may have freed it from then on
 			}
 			l.mayBeFree(p, freeing)
-			hub.AskAgain(set.keys)
+			hub.AskAgain(set.keys, nil)
 			return fault("release", set, c)
 		}
 		if c.IsUnanswered() && next {
-			hub.AskAgain(set.keys) // the turn of a waiter was in an answer that did not come
+			hub.AskAgain(set.keys, nil) // the turn of a waiter was in an answer that did not come
 		}
 		return l.freed(c, p)
 	}

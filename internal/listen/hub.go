@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/slot"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
@@ -87,15 +88,16 @@ func (h *Hub) isWaited(key string, myself *Waiter) bool {
 	return others > 0
 }
 
-// AskAgain has every waiter for one of the keys ask: what they were told may have been lost.
-func (h *Hub) AskAgain(keys []string) {
+// AskAgain has every waiter for one of the keys ask: what they were told may have been lost. If an owner is given, only
+// those ask that wait for locks of that owner: it has just obtained the keys, so they can have them, too.
+func (h *Hub) AskAgain(keys []string, of *owners.Owner) {
 	if h.waiting.Load() == 0 {
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, w := range h.waiters {
-		if slices.ContainsFunc(w.keys, func(key string) bool { return slices.Contains(keys, key) }) {
+		if (of == nil || of == w.Owner) && slices.ContainsFunc(w.keys, func(key string) bool { return slices.Contains(keys, key) }) {
 			w.wakeLocked()
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
@@ -16,7 +17,8 @@ const NameLength = 8
 // it. The mutex of the hub guards its lower half.
 type Waiter struct {
 	ID      string
-	Channel string // on which it is told
+	Channel string        // on which it is told
+	Owner   *owners.Owner // of the lock, if callers know its token; else nil
 	hub     *Hub
 	keys    []string
 	changed chan struct{} // full if something below has changed

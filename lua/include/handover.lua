@@ -180,12 +180,9 @@ local function hand_over(set, same)
   repeat
     set.dropped, set.waiting = false, {}
     for i = 1, set.n do
-      local writer = set.written[i]
-      local head = writer and set.heads[i]
       if set.more then
         break
-      elseif head and token_of(entry_of(head).value or '') == writer or not writer
-        and not (same and same[i]) then
+      elseif not set.written[i] and not (same and same[i]) then
         serve(set, i)
       end
     end

@@ -68,7 +68,8 @@ func TestCoursesThatDiffered(t *testing.T) {
 		1795704641277237712, // a waiter that nobody hears, as a release has found out, would be told of a lease
 		1795704901385173062, // a line that lasts for longer than waiters need
 		1795703111587354313, // a line that lasts for less long than its last entry says
-		1795738470562463183, // a waiter whose token has been given the key, of which one server knows that it is the first
+		1795738888664173633, // waiters whose token has been given the key, at two places in their lines
+		1795738470562463183, // a waiter whose token has been given the key, which nobody hears
 		1795737724789621488, // a waiter that is told to ask, and by when, in another order
 		1795736804371882293, // a writer that counted as dead is kept in its line, before a reader that is asked for by the same run
 		1795704589619114119, // a dead waiter behind one that is handed a set, with its token

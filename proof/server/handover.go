@@ -21,7 +21,7 @@ func note[K comparable, V any](m *map[K]V, k K, v V) {
 
 // handOver hands over whatever of the set can be had now, as far as it is not `same` as before. A script that has dropped
 // somebody does this as well: whoever stood behind may be next. A key that the run has just given to a writer is free for
-// nobody but a waiter with the same token, if the run knows that it is the first.
+// nobody: another waiter with the same token is told by its Client.
 func (r *run) handOver(same map[int]bool) {
 	r.searches = false // a waiter that may read under other metadata asks by itself
 	for again := true; again; again = r.dropped {
@@ -30,12 +30,7 @@ func (r *run) handOver(same map[int]bool) {
 			if r.more {
 				break
 			}
-			by, isWritten := r.written[i]
-			if !isWritten {
-				if !same[i] {
-					r.serve(i)
-				}
-			} else if head, ok := r.heads[i]; ok && !r.KeepsGiven && EntryOf(head).Value.Token() == by {
+			if _, isWritten := r.written[i]; !isWritten && !same[i] {
 				r.serve(i)
 			}
 		}

@@ -29,8 +29,6 @@ type Server struct {
 	Up int64
 	// NamesAll has a refusal name all keys that are in the way, as no script does: for a comparison.
 	NamesAll bool
-	// KeepsGiven has a key that a run gives to a writer be free for nobody else, as in a short cut: for a comparison.
-	KeepsGiven bool
 }
 
 // A Message is one that was published.

@@ -119,7 +119,7 @@ var legacies = []legacy{
 	{
 		"a token wants a part once more",
 		[]fakeWaiter{{id: "first", write: all[:2]}, {id: "part", write: all[1:2], as: "first"}},
-		[]string{"g|first…", "w|part"},
+		[]string{"g|first…"},
 		[3]string{"", "part"},
 		[3]string{"first", "first"},
 	},
