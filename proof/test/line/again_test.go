@@ -23,13 +23,13 @@ func TestQueueAgainTogether(t *testing.T) {
 	world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
 		c := newCrowd(t, w, mini.Client(t), 25, 3)
 		defer c.goHome(t)
-		c.live(t, 10*time.Second)
+		c.live(t, 5*time.Second)
 		before := make(map[string][]string)
 		for _, key := range c.keys {
 			before[key] = c.who(t, key)
 		}
 		sent := check.Count(w.RDB, "evalsha")
-		const seconds = 45 // three times as long as one who is not asked for counts as alive
+		const seconds = 31 // more than twice as long as one who is not asked for counts as alive
 		c.live(t, seconds*time.Second)
 		if n := sent.Load(); n > seconds*4 {
 			t.Errorf("got %d commands in %d seconds for %d waiters, want 4 a second at most", n, seconds, c.waiters)
@@ -152,7 +152,7 @@ func TestQueueAgainFindsATurn(t *testing.T) {
 
 // However long a waiter has waited, it takes the word of a message for its turn, and has nearly all of its lease.
 func TestQueueAgainKeepsTheClock(t *testing.T) {
-	inCrowd(t, 240, func(t *testing.T, c *crowd) {
+	inCrowd(t, 120, func(t *testing.T, c *crowd) {
 		key, turn := c.Key("late"), make(chan *redislock.Lock, 1)
 		holder := check.Must[*redislock.Lock](t)(c.Client.Obtain(t.Context(), []string{key}, world.Long, nil))
 		const ttl = 20 * time.Second
@@ -160,7 +160,7 @@ func TestQueueAgainKeepsTheClock(t *testing.T) {
 			turn <- check.Must[*redislock.Lock](t)(c.Client.Obtain(t.Context(), []string{key}, ttl, world.Queue()))
 		}()
 		c.InLine(t, key, 1)
-		time.Sleep(90 * time.Second) // so many others have asked by themselves before it that it has not
+		time.Sleep(45 * time.Second) // so many others have asked by themselves before it that it has not
 		sent := check.Count(c.RDB, "evalsha")
 		at := time.Now()
 		check.NoError(t, holder.Release(t.Context()))
