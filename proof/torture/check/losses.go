@@ -139,16 +139,20 @@ func (r *round) callsAfter(process int, at time.Duration) bool {
 	return false
 }
 
-// checkTerm looks whether a leader knew that it was over no later than its deadline. It returns how many terms it has looked
-// at.
+// checkTerm looks whether a leader knew that it was over no later than its deadline: by the end of its context, or because its work
+// had ended. It returns how many terms it has looked at.
 func (r *round) checkTerm(h *hold, b Bounds, found *[]Finding) int {
 	o := h.obtain
 	until := h.lastUntil()
 	if !o.Returned || until == 0 {
 		return 0
 	}
-	if limit := r.allow(h.id.process, until, b.Late); o.End > limit {
-		*found = append(*found, r.lossFinding(h, fmt.Sprintf("led until %s, %s after its deadline", o.End, o.End-until)))
+	knew := o.End
+	if lost := h.lost(); lost != nil {
+		knew = min(knew, lost.At)
+	}
+	if limit := r.allow(h.id.process, until, b.Late); knew > limit {
+		*found = append(*found, r.lossFinding(h, fmt.Sprintf("led until %s, %s after its deadline", knew, knew-until)))
 	}
 	return 1
 }

@@ -126,6 +126,14 @@ func TestLosses(t *testing.T) {
 		{name: "a term that was too long", promise: check.Losses, says: "led until", text: `
 			0 1.1 call lead write=a package=election until=500
 			1000 1.1 return ok until=500`},
+		{name: "a leader that was told in time, but did something that could not be interrupted", text: `
+			0 1.1 call lead write=a package=election until=500
+			495 1 lost lock=1 until=500
+			1000 1.1 return notheld`},
+		{name: "a leader that was told too late", promise: check.Losses, says: "led until", text: `
+			0 1.1 call lead write=a package=election until=500
+			900 1 lost lock=1 until=500
+			1000 1.1 return notheld`},
 	})
 }
 
