@@ -95,7 +95,7 @@ func TestAllocations(t *testing.T) {
 		nodes[i] = redislock.New(redistest.Start(t, redistest.Redis).Client(t))
 		closeAtEnd(t, nodes[i].Close)
 	}
-	client := must[*quorum.Client](t)(quorum.New(nodes))
+	client := must[*quorum.Client](t)(quorum.New(nodes, quorum.WithNodeTimeout(10*time.Second))) // however busy the machine is
 	closeAtEnd(t, client.Close)
 	cycle := func() {
 		lock, err := client.Obtain(context.Background(), []string{"k"}, long, nil)
