@@ -1,4 +1,4 @@
-// Package recipes has the programs that the documents show, and what shows that they do what is said.
+// Package recipes_test has the programs that the documents show, and what shows that they do what is said.
 package recipes_test
 
 import (
