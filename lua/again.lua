@@ -154,7 +154,7 @@ end
 
 -- The parts of an entry after the id that matter here: until when it is alive, `how`, and where its
 -- channel and its value are.
-local PART = '^(%d+)|([wr][ps][^|]*)|%d+|%d+|(%d+)|(%d+)|()'
+local PART = '^(%d+)|([wr][ps][f-][h-]%a*)|%d+|%d+|(%d+)|(%d+)|()'
 
 -- Looks after the waiter for the keys ARGV[first..last]. Returns when it has to ask by itself, or
 -- nil.

@@ -68,6 +68,7 @@ func TestCoursesThatDiffered(t *testing.T) {
 		1795704641277237712, // a waiter that nobody hears, as a release has found out, would be told of a lease
 		1795704901385173062, // a line that lasts for longer than waiters need
 		1795703111587354313, // a line that lasts for less long than its last entry says
+		1795740659105296788, // an entry with a letter that no entry has at its place
 		1795738888664173633, // waiters whose token has been given the key, at two places in their lines
 		1795738470562463183, // a waiter whose token has been given the key, which nobody hears
 		1795737724789621488, // a waiter that is told to ask, and by when, in another order
