@@ -149,7 +149,9 @@ func notALock(conflict *ConflictError) error {
 // WithBreakNotices has the Client told at once when one of its watched locks is broken by [Client.Break]. The lock is
 // lost then. The error is an [ErrLockLost] and an [ErrBroken], and has the reason. It needs a subscription, as
 // [Options].Queue does: docs/clients.md has the rest. Default: a holder learns of a Break at its next renewal.
-func WithBreakNotices() ClientOption { return func(s *settings) { s.notices = true } }
+func WithBreakNotices() ClientOption {
+	return func(s *settings) { s.listen = func(of any) { of.(*watch).listenLocked() } }
+}
 
 // A hearing is what a watch needs to hear of Breaks. The mutex of the lock guards it.
 type hearing struct {

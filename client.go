@@ -110,7 +110,7 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 // listenForBreaks prepares what WithBreakNotices asks for.
 func (c *Client) listenForBreaks() {
 	switch {
-	case !c.notices || c.unfit != nil:
+	case c.listen == nil || c.unfit != nil:
 	case !c.hub.CanListen():
 		c.unfit = fmt.Errorf("%w: WithBreakNotices subscribes, and of a %T only Eval and EvalSha are used: say with WithWrapped what it wraps",
 			errors.ErrUnsupported, c.conn.Redis())

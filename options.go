@@ -34,9 +34,11 @@ type settings struct {
 	maxKeys   int
 	replicas  int           // of WithReplicas
 	minUptime time.Duration // of WithMinUptime
-	notices   bool          // of WithBreakNotices
-	wraps     wire.GoRedis  // of WithWrapped
-	unfit     error         // why nothing can be done with the Redis client
+	// listen has a watch hear of Breaks, by WithBreakNotices; nil if not asked for. A program without that option does not
+	// carry what it needs.
+	listen func(watch any)
+	wraps  wire.GoRedis // of WithWrapped
+	unfit  error        // why nothing can be done with the Redis client
 }
 
 // WithLogger makes the Client log what no return value says. At the level of a warning it logs each loss of a watched

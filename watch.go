@@ -107,8 +107,8 @@ func (w *watch) scheduleLocked() {
 	if w.lock.deadline == (clock.Moment{}) {
 		return // attached and never refreshed: its lease is not known
 	}
-	if w.lock.client.notices && w.hears == nil && w.lock.state == held {
-		w.listenLocked() // not before, because nothing would end it
+	if listen := w.lock.client.listen; listen != nil && w.hears == nil && w.lock.state == held {
+		listen(w) // not before, because nothing would end it
 	}
 	due, early := w.alarmLocked(), time.Duration(0)
 	if w.renews && due.Mono > w.next.Mono {

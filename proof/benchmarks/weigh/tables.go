@@ -75,11 +75,11 @@ var parts = []part{
 	},
 	{
 		name: "the lease", buys: "watchdog, Refresh, a context that ends with the lock, losses told in time",
-		files: []string{"watch.go", "lease.go", "notices.go"}, packages: []string{"clock", "circle"},
+		files: []string{"watch.go", "lease.go", "break.go"}, packages: []string{"clock", "circle"},
 	},
 	{
 		name: "errors, hooks", buys: "errors that say who holds what and what is known; metrics",
-		files: []string{"errors.go", "hooks.go"}, packages: []string{"count", "serial"},
+		files: []string{"errors.go", "hooks.go", "events.go"}, packages: []string{"count", "serial"},
 	},
 }
 
