@@ -119,7 +119,7 @@ func (b *bank) transfer(ctx context.Context, from, to int) error {
 	if b.broken {
 		return move(ctx)
 	}
-	return b.client.With(ctx, []string{b.locks[from], b.locks[to]}, 3*time.Second, &redislock.Options{
+	return b.client.With(ctx, []string{b.locks[from], b.locks[to]}, 10*time.Second, &redislock.Options{
 		RetryStrategy: redislock.ExponentialBackoff(time.Millisecond, 10*time.Millisecond),
 		Metadata:      fmt.Sprintf("%s accounts=%d,%d", redislock.InstanceMetadata(), from, to),
 	}, move)
