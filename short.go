@@ -12,7 +12,7 @@ import (
 )
 
 // This file is the short way of what most programs do: they obtain keys that are free, and release them. All that fewer
-// programs ask for is the long way, in obtain.go and release.go. The short way sends one request. If the answer is
+// programs ask for is the long way, in obtaining.go and release.go. The short way sends one request. If the answer is
 // anything else than that all was done, the long way takes the request over.
 
 // A sent is a request of the short way that the long way takes over. The zero sent is none.
