@@ -130,28 +130,11 @@ func difference(e Step, space Space, want Outcome, wanted Space, got Outcome, af
 	if e.Script == "release" { // it knows of one that nobody hears it, and does not tell it anything
 		want.Messages, got.Messages = e.heardOf(want.Messages), e.heardOf(got.Messages)
 	}
-	latest(&want)
-	latest(&got)
 	wanted, after = plain(e, wanted), plain(e, after)
 	if reflect.DeepEqual(want, got) && reflect.DeepEqual(wanted, after) {
 		return ""
 	}
 	return cmp.Diff(want.Reply, got.Reply) + cmp.Diff(want.Messages, got.Messages) + cmp.Diff(wanted, after)
-}
-
-// latest puts what says when to ask at the latest behind all else that is told: a waiter does the same in either order.
-func latest(o *Outcome) {
-	slices.SortStableFunc(o.Messages, func(a, b Message) int { return isLatest(a.Text) - isLatest(b.Text) })
-	if reply, ok := o.Reply.([]any); ok {
-		slices.SortStableFunc(reply, func(a, b any) int { return isLatest(a) - isLatest(b) })
-	}
-}
-
-func isLatest(told any) int {
-	if text, ok := told.(string); ok && strings.HasPrefix(text, "h|") {
-		return 1
-	}
-	return 0
 }
 
 // heardOf leaves out messages that nobody hears.
