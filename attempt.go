@@ -66,7 +66,9 @@ func (o *obtaining) call(ctx context.Context, intent time.Duration) *call {
 	}
 	queues := s != nil && (s.subscribed || s.place.IsPossible())
 	if queues {
-		q.Waiter = &proto.Waiter{ID: s.waiter.ID, Place: s.place, Channel: s.waiter.Channel, Sharded: s.sharded}
+		q.Waiter = &proto.Waiter{
+			ID: s.waiter.ID, Place: s.place, Age: clock.Now().Since(o.asked.began), Channel: s.waiter.Channel, Sharded: s.sharded,
+		}
 	}
 	c := o.client.newCall()
 	q.Fill(&c.run)

@@ -5,11 +5,15 @@
 --          metadata; with a ttl, the keys are left taken for so long
 -- ARGV[5]  the channel of the caller: the reply has what would be published there; '' if it has
 --          none
--- ARGV[6]  id of a waiter that quits its line, or ''
--- ARGV[7]  its place, '?' if that is not known
--- ARGV[8]  ... indexes of keys that are not to be freed
+-- ARGV[6]  id of a waiter that quits its line, or ''; or '>', if the caller knows the next owner
+-- ARGV[7]  its place, '?' if that is not known; or for how long the next owner has waited, less than
+--          nothing, in µs
+-- ARGV[8]  ... indexes of keys that are not to be freed; or the ttl of the next owner, and its value
 --
--- Reply    DONE, or {DONE, message, ...}: every key was the token's, and is free, or left.
+-- Reply    GIVEN, or {GIVEN, fencing number, message, ...}, without a number if the set is not
+--          fenced: every key was as it was taken, and is the next owner's. For that it must have
+--          come before everybody who stands in line.
+--          DONE, or {DONE, message, ...}: every key was the token's, and is free, or left.
 --          {NOT_YOURS, index, ..., message, ...}: the keys that were not the token's, or were not
 --          to be freed; the others are free, or left.
 --          A message 'open': the guards could not be set. 'more', the last of all, in the reply of
@@ -21,7 +25,9 @@
 local closes = letters ~= '' and string.find(letters, 'c', 1, true)
 local fenced = letters ~= '' and string.find(letters, 'f', 1, true)
 local keep = tonumber(ttl or '')
-local plain = not closes and not keep and not ARGV[8] and (ARGV[6] or '') == ''
+local gives = ARGV[6] == '>'
+local age, next_ttl, next_value = gives and tonumber(ARGV[7]), ARGV[8], ARGV[9]
+local plain = not closes and not keep and (gives or not ARGV[8] and (ARGV[6] or '') == '')
 local held -- the strings at the keys, if it has them all
 local whole, has_line -- all write-locked as it was taken; there are waiters or guards
 local front -- the first entry of the first line; two, with scores, for more keys or fenced ones
@@ -34,7 +40,7 @@ if plain and n == 1 then
   whole = its == value
   -- If the caller has a channel, most likely somebody waits: so the script does not ask.
   has_line = ARGV[5] ~= nil and ARGV[5] ~= '' or redis.call('exists', KEYS[2]) > 0
-  if has_line and fenced then
+  if has_line and (fenced or gives) then
     front = redis.pcall('zrange', KEYS[2], '0', '1', 'withscores')
   elseif has_line then
     front = redis.pcall('zrange', KEYS[2], '0', '0')
@@ -56,7 +62,13 @@ elseif plain then
   end
   front = whole and has_line and redis.pcall('zrange', KEYS[n + 1], '0', '1', 'withscores') or nil
 end
-if whole and not has_line then
+if gives and whole and not has_line and not fenced then
+  redis.call('pexpire', KEYS[1], next_ttl) -- first: SET alone may be refused for want of memory
+  for i = 1, n do
+    redis.call('set', KEYS[i], next_value, 'px', next_ttl)
+  end
+  return GIVEN
+elseif whole and not has_line and not gives then
   for first = 1, n, CHUNK do
     redis.call('del', unpack(KEYS, first, math.min(first + CHUNK - 1, n)))
   end
@@ -68,17 +80,45 @@ end
 
 --#include common.lua
 
+-- The next owner has come before everybody who stands in line, and no guard is against it or
+-- against this request.
+local now, micros
+local goes_first = gives and whole
+if goes_first then
+  now, micros = clock()
+  for i = 1, has_line and n or 0 do
+    local its = i == 1 and front or redis.pcall('zrange', KEYS[n + i], '0', '0', 'withscores')
+    if its.err or (its[2] or MOST) - micros <= age then
+      goes_first = false
+    end
+  end
+  local owner = stamp ~= '' and string.match(stamp, '^[^|]+') or token_of(value)
+  if has_line and (redis.pcall('zscore', KEYS[n + 1], owner)
+    or redis.pcall('zscore', KEYS[n + 1], token_of(next_value))) then
+    goes_first = false
+  end
+end
+if goes_first and n == 1 and not fenced and tonumber(next_ttl) >= ASKS_AGAIN then
+  redis.call('pexpire', KEYS[1], next_ttl)
+  redis.call('set', KEYS[1], next_value, 'px', next_ttl)
+  return GIVEN
+end
+
 -- Such keys, and first in the first line is a waiter that wants to write just these: the case of
 -- most waiters. `heard`: somebody hears it. A waiter with a dead process is not granted the keys:
 -- nobody would free them until its lease ends.
-local now, micros, heard, unheard
-local text = whole and front and front[1] or ''
+local heard, unheard
+local asked = false -- for a guard of the owner: there is none
+local text = whole and not goes_first and front and front[1] or ''
 local its_id, till, how, its_ttl, size, channel, names, at = parts_of(text)
 if its_id and tonumber(size) == n and tonumber(its_ttl) >= ASKS_AGAIN
   and string.sub(how, 1, 1) == 'w' and (fenced or string.sub(how, 3, 3) == '-')
   and not redis.pcall('zscore', KEYS[n + 1], stamp ~= '' and string.match(stamp, '^[^|]+')
     or token_of(value)) then
-  now, micros = clock()
+  asked = true
+  if not now then
+    now, micros = clock()
+  end
   names = at + channel + names
   channel = string.sub(text, at, at + channel - 1)
   local wants = tonumber(till) > now
@@ -147,7 +187,21 @@ end
 -- saves 50 % for 8 keys.
 local set = set_of(n, letters, stamp, value)
 set.now, set.micros = now, micros
-local number = heard and string.sub(how, 3, 3) == 'f' and number_after(set, up_to(n), micros) or 0
+local number = (heard and string.sub(how, 3, 3) == 'f' or goes_first and fenced)
+  and number_after(set, up_to(n), micros) or 0
+local given = goes_first and (number > 0 or not fenced)
+if given then
+  redis.call('pexpire', KEYS[1], next_ttl)
+  for i = 1, n do
+    redis.call('set', KEYS[i], next_value, 'px', next_ttl)
+  end
+  if fenced then
+    next_number(set, up_to(n), {}, {}, token_of(next_value), number, next_ttl)
+  end
+  if not has_line or tonumber(next_ttl) >= ASKS_AGAIN then
+    return fenced and {GIVEN, number} or GIVEN
+  end
+end
 if heard and (number > 0 or string.sub(how, 3, 3) == '-') and leave_as_first(entry_text(its_id, till,
   string.sub(how, 1, 3) .. '-' .. string.sub(how, 5), its_ttl, n, channel, KEYS[1],
   string.sub(text, names))) then
@@ -168,7 +222,7 @@ if heard and (number > 0 or string.sub(how, 3, 3) == '-') and leave_as_first(ent
 end
 
 -- Where only guards of others stand in the lines, this saves 55 %.
-if has_line and whole and not its_id and only_guards(set) then
+if has_line and whole and not its_id and not given and only_guards(set) then
   delete(KEYS, n)
   forget_numbers()
   return DONE
@@ -178,14 +232,26 @@ end
 --#include line.lua
 --#include handover.lua
 
-local id, place = ARGV[6] or '', tonumber(ARGV[7] or '')
-local token, asked = token_of(value), now ~= nil -- for a guard of the owner: there was none
-if not asked then
+local id, place = not gives and ARGV[6] or '', tonumber(ARGV[7] or '')
+local token = token_of(value)
+if not now then
   now, micros = clock()
 end
 with_lines(set)
 set.now, set.micros = now, micros
 set.caller, set.unheard, set.fronts[1] = ARGV[5], unheard, front and front[2] and front or nil
+if given then -- those who wait are told when its lease is over
+  for i = 1, n do
+    set.written[i], set.held_for[i] = token_of(next_value), tonumber(next_ttl)
+    set.tell_first[i] = true
+  end
+  hand_over(set)
+  local reply = fenced and {GIVEN, number} or {GIVEN}
+  for _, message in ipairs(set.told) do
+    reply[#reply + 1] = message
+  end
+  return and_more(set, #reply > 1 and reply or GIVEN)
+end
 if has_line == nil then
   has_line = closes or count(n + 1, 2 * n) > 0
 end
@@ -205,7 +271,7 @@ end
 
 held = held or strings(n)
 local to_delete, wrote, lost, spared = {}, {}, {NOT_YOURS}, {}
-for a = 8, #ARGV do
+for a = 8, gives and 0 or #ARGV do
   spared[tonumber(ARGV[a])] = true
 end
 
@@ -262,7 +328,7 @@ if has_line then
   end
   hand_over(set, same)
 end
-for i = 1, fenced and not ARGV[8] and n or 0 do
+for i = 1, fenced and (gives or not ARGV[8]) and n or 0 do
   if not set.numbered[i] then
     forget_number(KEYS[2 * n + i], token, wrote[i])
   end

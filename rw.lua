@@ -4,8 +4,9 @@
 -- KEYS and ARGV  see head.lua; without a waiter, the intent keys of the read keys follow; if the
 --          request declares intents, the intent keys of its write keys follow these
 -- ARGV[5]  id of the waiter, if it stands in line when it has to wait; else ''
--- ARGV[6]  its place, '' if it has none yet, '?' if that is not known. Without a waiter: the ttl of
---          the intents, ms: '0' if the caller will not ask again, '' without intents
+-- ARGV[6]  its place. If it has none yet: for how long it has waited, less than nothing, in µs; the
+--          same behind a '?' if it may have a place. Without a waiter: the ttl of the intents, ms:
+--          '0' if the caller will not ask again, '' without intents
 -- ARGV[7]  what its entry at its first key says between `alive until` and the value, see entry.lua
 -- ARGV[8]  for how long the server has to have been up, ms; '' if it does not matter
 --
@@ -22,7 +23,8 @@
 --#include head.lua
 
 local id = ARGV[5] ~= '' and ARGV[5] or nil
-local stands = id and ARGV[6] ~= nil and ARGV[6] ~= '' -- most likely, so there are lines
+local age = id and tonumber(ARGV[6]) -- or its place
+local stands = id and not (age and age <= 0) -- most likely, so there are lines
 local intent, uptime = not id and ARGV[6] or '', ARGV[8] or ''
 local closes = letters ~= '' and string.find(letters, 'c', 1, true)
 local plain = intent == '' and uptime == '' and not closes
@@ -46,14 +48,15 @@ if plain and #KEYS == 2 and w == 1 and not stands then
     local rest = may_wait and redis.call('pttl', KEYS[1]) or -1
     local line_left = rest >= 0 and redis.call('pttl', KEYS[2]) or -1
     local now, micros = clock()
-    local place = string.format('%d', micros)
+    local place = string.format('%d', micros + age)
     if line_left > 0 and redis.pcall('zcount', KEYS[2], place, '+inf') == 0 then
       redis.call('zadd', KEYS[2], place, id .. '|' .. now + LIFE .. '|' .. ARGV[7] .. value)
       if line_left < 2 * LIFE - 1000 then
         redis.call('pexpire', KEYS[2], '' .. 2 * LIFE)
       end
       local mode = other == '' and 'write-left' or 'write'
-      return {IN_LINE, 1, mode, rest, string.sub(held, #other + 2), micros, micros, -1, 1}
+      return {IN_LINE, 1, mode, rest, string.sub(held, #other + 2), micros + age, micros, -1,
+        1}
     end
   end
 end
@@ -89,15 +92,18 @@ if plain and id and not stands then
   local rest = other and redis.call('pttl', KEYS[1]) or -1
   if rest >= 0 then
     set.now, set.micros = clock()
-    local place, there = enter_lines(set, id, value, w, nil, last)
-    local ms, heard = rest, 1
-    if is_waited(there[1]) then
-      ms = -1
-    else
-      heard = is_heard()
+    local place, there = place_in_lines(set, age, last)
+    if there[1] ~= 'behind' then
+      enter_lines(set, id, value, w, place, there)
+      local ms, heard = rest, 1
+      if is_waited(there[1]) then
+        ms = -1
+      else
+        heard = is_heard()
+      end
+      return {IN_LINE, 1, mode_of('write', held), rest, metadata_of(held), place, set.micros, ms,
+        heard}
     end
-    return {IN_LINE, 1, mode_of('write', held), rest, metadata_of(held), place, set.micros, ms,
-      heard}
   end
 end
 
@@ -203,12 +209,17 @@ if uptime ~= '' then
   end
 end
 
-local place = stands and tonumber(ARGV[6]) or nil -- in the lines
-if stands and ARGV[6] == '?' then
+local place = stands and age -- in the lines; nil if it has none
+if stands and not place then
   for i = 1, n do
     local entry = entry_at(set, i, id)
     place = place or entry and entry.place
   end
+  age = tonumber(string.sub(ARGV[6], 2)) or 0
+end
+local at, there = place, nil -- where it would stand, and what stands in each line
+if id and not place then
+  at, there = place_in_lines(set, age, last)
 end
 
 -- The entry of the waiter in its first line.
@@ -273,7 +284,7 @@ for i = 1, n do
   its, mine[i], kinds[i], rest = look(set, i, modes[i], token, value)
   leases[i] = longer(ttl, rest)
   if not its and not mine[i] then
-    local waiter = has_line and waiter_before(set, i, modes[i], token, place)
+    local waiter = has_line and waiter_before(set, i, modes[i], token, at)
     its = waiter and refusal_by_waiter(set, i, waiter) or refused_by_intent(i)
   end
   if its then
@@ -286,17 +297,20 @@ for i = 1, n do
 end
 
 if refused and id then
-  local first, ms, heard, there = refused[2], -1, 1, {}
+  local first, ms, heard = refused[2], -1, 1
+  if there and set.dropped then
+    at, there = place_in_lines(set, age)
+  end
   if not stands_well() then
     if place then
       leave_lines()
     end
-    place, there = enter_lines(set, id, value, w, place, not set.dropped and last)
+    enter_lines(set, id, value, w, at, there)
   end
   if stands or not is_waited(there[1]) then
     heard = is_heard()
   end
-  if refused[3] ~= 'queue' and not is_waited(there[first]) then
+  if refused[3] ~= 'queue' and not (there and is_waited(there[first])) then
     local front = in_line(set, first, '0', '0')[1] or ''
     if string.sub(front, 1, #id + 1) == id .. '|' then
       ms = refused[4]
@@ -305,7 +319,7 @@ if refused and id then
   if set.dropped then
     hand_over(set)
   end
-  return and_more(set, {IN_LINE, first, refused[3], refused[4], refused[5], place, set.micros, ms,
+  return and_more(set, {IN_LINE, first, refused[3], refused[4], refused[5], at, set.micros, ms,
     heard})
 end
 if refused then
@@ -328,9 +342,9 @@ end
 if intent ~= '' then
   withdraw(intents + n - w + 1, intents + n, token)
 end
-local freer = false -- for waiting readers
+local freer = false -- for waiting readers; or waiters were passed
 for i = 1, n do
-  freer = freer or i > w and kinds[i] == 'string' and not keeps
+  freer = freer or i > w and kinds[i] == 'string' and not keeps or there and there[i] == 'behind'
   set.written[i] = i <= w and token or nil
   set.held_for[i] = tonumber(leases[i])
 end

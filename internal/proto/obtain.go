@@ -32,6 +32,7 @@ type Obtain struct {
 type Waiter struct {
 	ID      string
 	Place   Place
+	Age     time.Duration // for how long it has waited: that is its place, if it has none yet
 	Channel string
 	Sharded bool // the channel
 }
@@ -85,6 +86,14 @@ func (p Place) argument() string {
 	}
 }
 
+// where is a place of the waiter as scripts get it, which need its age if it may have none.
+func (w *Waiter) where(place Place) string {
+	if place.IsKnown() {
+		return place.argument()
+	}
+	return place.argument() + strconv.FormatInt(-w.Age.Microseconds(), 10)
+}
+
 // Fill makes a new Run of this request.
 func (o *Obtain) Fill(r *Run) {
 	set := &o.Set
@@ -121,7 +130,7 @@ func (o *Obtain) fillAny(r *Run) {
 	}
 	// An earlier try may have entered the lines without an answer. If the next try had no place it would enter them
 	// once more, behind itself: see Resent.
-	at := w.Place.argument()
+	at := w.where(w.Place)
 	r.waiter, r.at, r.may.fenced = w, &at, set.isFenced()
 	r.own = append(make([]any, 0, 4), w.ID, r.at, r.entry(false))
 	if uptime != "" {

@@ -25,6 +25,37 @@ type Release struct {
 	Looks bool
 }
 
+// A Next is who is to get the keys of a [Release], if they are as they were taken. Its set is the same.
+type Next struct {
+	Value *string
+	TTL   time.Duration
+	Age   time.Duration // for how long it has waited
+}
+
+// Give has the next try of a filled [Release] give its keys to the next owner; nil has it give them to nobody.
+func (r *Run) Give(n *Next) {
+	if r.next != nil {
+		r.own = withoutEmpty([]any{r.own[0]})
+	}
+	if r.next = n; n == nil {
+		return
+	}
+	var channel any = ""
+	if len(r.own) > 0 {
+		channel = r.own[0]
+	}
+	r.own = []any{channel, gives, -n.Age.Microseconds(), n.TTL.Milliseconds(), n.Value}
+}
+
+// gives is what a release says that gives its keys to the next owner.
+const gives = ">"
+
+// IsGiven reads the reply to a [Release], and reports whether the keys are the next owner's, with which number.
+func (r *Run) IsGiven(reply any) (number int64, given bool) {
+	v, err := r.Verdict(reply)
+	return v.Number, err == nil && v.Code == Given
+}
+
 // Fill makes a new Run of this request.
 func (q *Release) Fill(r *Run) {
 	r.fill(releaseScript, &q.Set, q.Value, 0)

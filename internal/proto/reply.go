@@ -17,6 +17,8 @@ type Code int64
 const (
 	// Done says that all of it was done.
 	Done Code = 1
+	// Given says that all of it was done, and that the keys are the next owner's.
+	Given Code = 2
 	// Refused says that nothing was done, because something stands in the way: what it is stands behind the code.
 	Refused Code = 0
 	// NotYours says that some keys are not the token's: they stand behind the code.
@@ -48,8 +50,13 @@ func IsOvertaken(reply any) bool { return reply == Withdrawn }
 
 // IsRefusal reports whether a reply says that nothing was done, and why.
 func (*Run) IsRefusal(reply any) bool {
+	return beginsWith(reply, Refused)
+}
+
+// beginsWith reports whether a reply is an array that begins with a code.
+func beginsWith(reply any, code Code) bool {
 	all, ok := reply.([]any)
-	return ok && len(all) > 0 && all[0] == any(int64(Refused))
+	return ok && len(all) > 0 && all[0] == any(int64(code))
 }
 
 // TakeMore takes off a reply that the script has left dead waiters, because they are too many: see [Run.GoOn].
@@ -77,7 +84,7 @@ func (r *Run) Garbled(reply any) error {
 	return fmt.Errorf("redislock: unexpected reply to %s: %T", r.script.Name(), reply)
 }
 
-// code returns the code of a reply, and what stands behind it. Behind a Done a number may stand, if the run is
+// code returns the code of a reply, and what stands behind it. Behind Done or Given a number may stand, if the run is
 // numbered.
 func (r *Run) code(reply any, numbered bool) (Code, values, error) {
 	switch v := reply.(type) {
@@ -85,7 +92,7 @@ func (r *Run) code(reply any, numbered bool) (Code, values, error) {
 		return Code(v), values{}, nil
 	case []any:
 		if len(v) > 1 {
-			if n, ok := v[0].(int64); ok && (n <= 0 || n == int64(Done) && numbered && len(v) == 2) {
+			if n, ok := v[0].(int64); ok && (n <= 0 || n > 0 && numbered && len(v) == 2) {
 				return Code(n), values{rest: v[1:]}, nil
 			}
 		}
@@ -182,20 +189,20 @@ type Verdict struct {
 	Code     Code
 	Missing  []string // of NotYours: the keys
 	Conflict Conflict // of Refused: what is in the way
-	Number   int64    // of Done: the fencing number of the hold; 0 if the reply has none
+	Number   int64    // of Done and Given: the fencing number of the hold; 0 if the reply has none
 }
 
-// Verdict reads the reply to a [Refresh], a [Convert] or a [Raise].
+// Verdict reads the reply to a [Refresh], a [Convert], a [Raise] or a [Release].
 func (r *Run) Verdict(reply any) (v Verdict, err error) {
-	numbered := r.script == convertScript && r.may.fenced
+	numbered := r.may.fenced && (r.script == convertScript || r.next != nil && beginsWith(reply, Given))
 	code, rest, err := r.code(reply, numbered)
 	if err != nil {
 		return v, err
 	}
 	switch v.Code = code; {
-	case code == Done && numbered:
+	case numbered && (code == Done || code == Given):
 		v.Number = rest.number()
-	case code == Done, code == Overtaken:
+	case code == Done, code == Overtaken, code == Given && r.next != nil:
 	case code == NotYours && len(rest.rest) > 0:
 		for rest.goesOn() {
 			v.Missing = append(v.Missing, rest.key(r.keys))

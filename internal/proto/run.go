@@ -53,6 +53,7 @@ type Run struct {
 	waiter *Waiter      // it stands in line; nil: there is none
 	at     *string      // the argument that says where the waiter stands
 	keep   clock.Moment // the keys are left until then
+	next   *Next        // who is to get the keys of a release; nil: nobody is known
 	left   *string      // the argument that says for how long; nil: there is none
 	try
 }
@@ -211,7 +212,7 @@ func (r *Run) IsLike(another wire.Run) bool {
 // Resent notes that the run is about to be sent once more although an earlier try may have been executed.
 func (r *Run) Resent() {
 	if r.at != nil {
-		*r.at = r.waiter.Place.OrUnknown().argument()
+		*r.at = r.waiter.where(r.waiter.Place.OrUnknown())
 	}
 	if r.left != nil {
 		*r.left = timeUntil(r.keep)

@@ -45,6 +45,7 @@ var constants = [...]struct {
 	value int64
 }{
 	{"DONE", int64(Done)},
+	{"GIVEN", int64(Given)},
 	{"REFUSED", int64(Refused)},
 	{"NOT_YOURS", int64(NotYours)},
 	{"IN_LINE", int64(InLine)},

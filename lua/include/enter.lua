@@ -14,8 +14,8 @@ local function last_place(line, known, now)
   return tonumber(place or 0), 'guards'
 end
 
--- Whether somebody waits in a line in which this stands, as enter_lines says. A waiter that enters
--- behind guards alone is the first.
+-- Whether somebody waits before a waiter that enters a line in which this stands, as place_in_lines
+-- says. A waiter that enters behind guards alone is the first.
 local function is_waited(there)
   return there == 'waiters' or there == 'renewed'
 end
@@ -57,30 +57,52 @@ local function is_heard()
   return heard > 0 and 1 or 0
 end
 
--- Enters the lines of a set with the first w keys to be written, in the place that the waiter had,
--- or behind all others. `last`: of the first line, see last_place. Returns the place, and what
--- stood in each line, nil for nothing.
-local function enter_lines(set, id, value, w, place, last)
+-- Where a waiter comes to stand that has no place yet: at the moment of its arrival, `age` (less
+-- than nothing, in µs) before now. It is the same place in all lines, and nobody else's in any of
+-- them. If the clock has gone back, it is behind all others. `last`: of the first line, see
+-- last_place. Returns the place, and what stands in each line: as last_place says; 'renewed' for
+-- waiters of whom one has renewed the TTL of the line in this second; 'behind' for waiters of whom
+-- one came later.
+local function place_in_lines(set, age, last)
   local n, now, micros = set.n, set.now, set.micros
-  local call, at, there, proved = redis.call, place or micros, {}, false
+  local at, lasts, there = math.max(micros + age, 1), {}, {}
   local this_second = micros - micros % 1000000
-  for i = 1, place and 0 or n do
-    local behind
-    behind, there[i] = last_place(KEYS[n + i], i == 1 and last, now)
-    if behind >= at then
-      at = behind + 1
+  for i = 1, n do
+    lasts[i], there[i] = last_place(KEYS[n + i], i == 1 and last, now)
+    if lasts[i] > micros then
+      at = math.max(at, lasts[i] + 1)
     end
-    -- A place is a moment. A waiter that entered in this second has renewed the TTL of the line.
-    if behind >= this_second and there[i] == 'waiters' and behind < this_second + 1000000 then
+  end
+  repeat
+    local moved = false
+    for i = 1, n do
+      local its = string.format('%d', at)
+      if lasts[i] == at or lasts[i] > at and redis.call('zcount', KEYS[n + i], its, its) > 0 then
+        at, moved = at + 1, true
+      end
+    end
+  until not moved
+  for i = 1, n do
+    -- A place is a moment. A waiter that came in this second has entered in this second.
+    if there[i] == 'waiters' and lasts[i] > at then
+      there[i] = 'behind'
+    elseif there[i] == 'waiters' and lasts[i] >= this_second and lasts[i] < this_second + 1000000 then
       there[i] = 'renewed'
     end
   end
+  return at, there
+end
 
-  local score, life = string.format('%d', at), '' .. 2 * LIFE
+-- Enters the lines of a set with the first w keys to be written, in this place. `there`: what stands
+-- in each line, as place_in_lines says; nothing if the waiter has had the place before.
+local function enter_lines(set, id, value, w, place, there)
+  local n, now = set.n, set.now
+  local call, proved = redis.call, false
+  local score, life = string.format('%d', place), '' .. 2 * LIFE
   local home, writes, reads = my_entries(set, id, value, w, now + LIFE)
   for i = 1, n do
     local line, text = KEYS[n + i], my_entry(i, w, home, writes, reads)
-    local rest = (place or there[i] == 'guards') and call('pttl', line)
+    local rest = (not there or there[i] == 'guards') and call('pttl', line)
     if not proved and (rest == -2 or not rest and not there[i]) then
       -- Nothing happens here. But if the user may not do it, it fails here and not after ZADD,
       -- which would leave a line without a TTL.
@@ -88,9 +110,9 @@ local function enter_lines(set, id, value, w, place, last)
       proved = true
     end
     call('zadd', line, score, text)
-    if there[i] ~= 'renewed' and not (rest and rest >= tonumber(life)) then -- guards live longer
+    if not (there and there[i] == 'renewed') and not (rest and rest >= tonumber(life)) then
+      -- guards live longer
       call('pexpire', line, life)
     end
   end
-  return at, there
 end

@@ -102,7 +102,7 @@ func (t *thrower) inLine(e *Step) {
 	o.Can.Search = strings.Contains(all, "s")
 	_, entry, _ := strings.Cut(o.EntryFor(0, 0).String(), "|0|")
 	entry = strings.TrimSuffix(entry, string(o.Value))
-	e.Args = append(head(o.Value, decimal(o.TTL), n, o.Writes, all, stamp), o.Line.ID, placed(o.Line.Place), entry, t.uptime())
+	e.Args = append(head(o.Value, decimal(o.TTL), n, o.Writes, all, stamp), o.Line.ID, t.where(o.Line.Place), entry, t.uptime())
 	e.Args = lean(e.Args)
 }
 
@@ -118,6 +118,19 @@ func placed(p proto.Place) string {
 		return "?"
 	}
 	return ""
+}
+
+// where is a place as a waiter says it: with its age, if it may have none.
+func (t *thrower) where(p proto.Place) string {
+	if p.IsKnown() {
+		return placed(p)
+	}
+	return placed(p) + decimal(-t.age())
+}
+
+// age is for how long somebody has waited, µs.
+func (t *thrower) age() int64 {
+	return int64(pick(t.dice, 0, 0, 1, 3, 200, 5_000, 400_000, 2_000_000, 40_000_000))
 }
 
 func (t *thrower) release(e *Step) {
@@ -146,6 +159,11 @@ func (t *thrower) release(e *Step) {
 		letter += "f"
 	}
 	e.Args = append(head(v, "", len(set), len(set), letter+t.yes(20, "s"), stamp), t.yes(60, pick(t.dice, channels...)), "", "")
+	if t.chance(35) {
+		next := t.value(pick(t.dice, "n1", "n2", tokens[0]))
+		e.Args = append(e.Args[:5], ">", decimal(-t.age()), t.ttl(), string(next))
+		return
+	}
 	if waiter, ok := t.waiter(); ok && t.chance(15) {
 		e.Args[5], e.Args[6] = waiter.Line.ID, pick(t.dice, placed(waiter.Line.Place), "?")
 	}

@@ -14,6 +14,7 @@ type Code = proto.Code
 // The codes.
 const (
 	Done      = proto.Done
+	Given     = proto.Given
 	Refused   = proto.Refused
 	NotYours  = proto.NotYours
 	InLine    = proto.InLine

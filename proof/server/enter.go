@@ -10,6 +10,7 @@ const (
 	onlyGuards              // or they stand behind somebody
 	someone
 	renewed // somebody who has entered in this second, so the line lives for long enough
+	behind  // somebody who came later
 )
 
 // isWaited reports whether somebody is known to wait before a waiter that enters.
@@ -65,29 +66,52 @@ func (r *run) standsWell(o Obtaining, place spotInLine) bool {
 	return true
 }
 
-// enter has a waiter enter its lines at the place that it had, or behind all others: its place is the microsecond, or comes right
-// after the last in one of the lines. A line lives twice as long as a waiter counts as alive, and never less than its guards.
-// It returns the place, and what stood in each line.
-func (r *run) enter(o Obtaining, place spotInLine) (float64, []front) {
-	fronts, at := make([]front, len(r.set)), place.place
-	if !place.known {
-		at = float64(r.Micros)
-		for i := range r.set {
-			last := 0.0
-			last, fronts[i] = r.lastPlace(i)
-			at = max(at, last+1)
+// placeFor is where a waiter comes to stand that has none yet: at the moment of its arrival, which is its age ago. Nobody else
+// has that place in any line. If the clock has gone back, it is behind all others. It returns what stands in each line, too.
+func (r *run) placeFor(o Obtaining) (at float64, fronts []front) {
+	fronts, lasts := make([]front, len(r.set)), make([]float64, len(r.set))
+	at = max(float64(r.Micros-o.Line.Age.Microseconds()), 1)
+	for i := range r.set {
+		lasts[i], fronts[i] = r.lastPlace(i)
+		if lasts[i] > float64(r.Micros) {
+			at = max(at, lasts[i]+1)
 		}
 	}
-	const life = 2 * waiterLife
-	for i, s := range r.set {
-		left := r.left(s.Line, r.now)
-		r.Add(s.Line, o.EntryFor(i, r.now+waiterLife).String(), millis(at))
-		stays := (place.known || fronts[i] == onlyGuards) && left >= life
-		if fronts[i] != renewed && !stays {
-			r.ends(s.Line, r.now+life, r.now)
+	for r.isTaken(at) {
+		at++
+	}
+	for i := range r.set {
+		if fronts[i].isWaited() && lasts[i] > at {
+			fronts[i] = behind
 		}
 	}
 	return at, fronts
+}
+
+// isTaken reports whether somebody has a place in one of the lines.
+func (r *run) isTaken(place float64) bool {
+	for _, s := range r.set {
+		for _, m := range r.members(s.Line) {
+			if m.Score == place {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// enter has a waiter enter its lines at a place, which it has had before if fronts is nil. A line lives twice as long as a
+// waiter counts as alive, and never less than its guards.
+func (r *run) enter(o Obtaining, place float64, fronts []front) {
+	const life = 2 * waiterLife
+	for i, s := range r.set {
+		left := r.left(s.Line, r.now)
+		r.Add(s.Line, o.EntryFor(i, r.now+waiterLife).String(), millis(place))
+		stays := (fronts == nil || fronts[i] == onlyGuards) && left >= life
+		if (fronts == nil || fronts[i] != renewed) && !stays {
+			r.ends(s.Line, r.now+life, r.now)
+		}
+	}
 }
 
 // lastPlace is the last place in a line, 0 if nobody stands there, and what does.

@@ -1,5 +1,7 @@
 package server
 
+import "slices"
+
 // obtain takes a set of write and read locks, or none of them; or stands in line for it. It comes in this order: the guards;
 // whether the server has been up for long enough; who is in the way; then what follows from that.
 func (r *run) obtain(o Obtaining) answer {
@@ -21,9 +23,14 @@ func (r *run) obtain(o Obtaining) answer {
 		}
 	}
 	place := r.placeOf(o)
-	refusals, has := r.inTheWay(o, place, hasLine)
+	at, fronts := place, []front(nil)
+	if o.Line != nil && !place.known {
+		at.known = true
+		at.place, fronts = r.placeFor(o)
+	}
+	refusals, has := r.inTheWay(o, at, hasLine)
 	if len(refusals) > 0 && o.Line != nil {
-		return r.stand(o, place, refusals)
+		return r.stand(o, place, at.place, fronts, refusals)
 	}
 	if len(refusals) > 0 {
 		if o.Declares {
@@ -32,7 +39,7 @@ func (r *run) obtain(o Obtaining) answer {
 		r.handOverIfDropped()
 		return answer{code: Refused, refusals: refusals, more: r.more}
 	}
-	return r.take(o, place, has, hasLine)
+	return r.take(o, place, has, hasLine, slices.Contains(fronts, behind))
 }
 
 // handOverIfDropped hands over if somebody was dropped: whoever stood behind may be next.
@@ -127,19 +134,22 @@ func (r *run) withdraw(o Obtaining) {
 }
 
 // stand has a waiter stand in line. The first of a line is told when the lease before it is over. Whoever enters behind
-// others has just subscribed, so nobody asks whether it hears its channel.
-func (r *run) stand(o Obtaining, place spotInLine, refusals []Refusal) answer {
-	s, first, fronts := stands{micros: r.Micros, askIn: -1, heard: true, place: place.place}, refusals[0], make([]front, len(r.set))
+// others has just subscribed, so nobody asks whether it hears its channel. A waiter without a place comes to stand at `at`.
+func (r *run) stand(o Obtaining, place spotInLine, at float64, fronts []front, refusals []Refusal) answer {
+	if !place.known && r.dropped {
+		at, fronts = r.placeFor(o)
+	}
+	s, first := stands{micros: r.Micros, askIn: -1, heard: true, place: at}, refusals[0]
 	if !r.standsWell(o, place) {
 		if place.known {
 			r.leave(o, place)
 		}
-		s.place, fronts = r.enter(o, place)
+		r.enter(o, at, fronts)
 	}
 	if o.Line.Place.IsPossible() || !fronts[0].isWaited() {
 		s.heard = r.publish(o.Line.Sharded, o.Line.Channel, "") > 0
 	}
-	if first.Mode != Queue && !fronts[first.Index-1].isWaited() {
+	if first.Mode != Queue && (fronts == nil || !fronts[first.Index-1].isWaited()) {
 		if line := r.line(first.Index - 1); len(line) > 0 && line[0].isOf(o.Line.ID) {
 			s.askIn = first.Left
 		}
@@ -149,8 +159,8 @@ func (r *run) stand(o Obtaining, place spotInLine, refusals []Refusal) answer {
 }
 
 // take takes every key, and gives the hold its number. What the token has already, in either mode, it keeps: the lease if that
-// is longer, and the number if it has one for all of the set. Then whoever can have what has become free gets it.
-func (r *run) take(o Obtaining, place spotInLine, has []standing, hasLine bool) answer {
+// is longer, and the number if it has one for all of the set. Those whom it passes are told of the lease. Then whoever can have what has become free gets it.
+func (r *run) take(o Obtaining, place spotInLine, has []standing, hasLine, passes bool) answer {
 	a := answer{code: Done, fenced: o.Can.Fenced}
 	after := int64(0)
 	if o.Can.Fenced {
@@ -161,7 +171,7 @@ func (r *run) take(o Obtaining, place spotInLine, has []standing, hasLine bool) 
 		}
 	}
 	g := giving{where: r.all(), reads: map[int]bool{}, shared: map[int]bool{}, token: o.Value.Token(), ttl: o.TTL}
-	kinds, same, freer := make([]Kind, len(has)), true, false
+	kinds, same, freer := make([]Kind, len(has)), true, passes
 	for i, s := range has {
 		key, lease := r.set[i].Key, s.longer(o.TTL)
 		kinds[i] = s.kind

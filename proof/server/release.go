@@ -12,6 +12,11 @@ func (r *run) release(q Releasing) answer {
 	r.set, r.fenced, r.searches = q.Set, q.Can.Fenced, q.Can.Search
 	r.caller, r.hasCaller = q.Caller, q.HasCaller
 	a := answer{code: Done}
+	if q.Next != nil && r.goesFirst(q) {
+		if a, given := r.pass(q); given {
+			return a
+		}
+	}
 	hasLine := q.Can.Close || r.hasLine()
 	if hasLine {
 		if r.isOvertaken(q.Stamp) {
@@ -40,6 +45,61 @@ func (r *run) release(q Releasing) answer {
 	}
 	a.told, a.more = r.told, r.more
 	return a
+}
+
+// goesFirst reports whether the next owner may have the set: all of it is as it was taken, it has come before everybody who
+// stands in line, and no guard is against it or against the request.
+func (r *run) goesFirst(q Releasing) bool {
+	if q.Can.Close || q.Left > 0 {
+		return false
+	}
+	arrived := float64(r.Micros - q.Next.Age.Microseconds())
+	for _, s := range r.set {
+		if text, ok := r.text(s.Key); !ok || Value(text) != q.Value {
+			return false
+		}
+		if !r.exists(s.Line) {
+			continue
+		}
+		line := r.members(s.Line)
+		if len(line) == 0 || line[0].Score <= arrived {
+			return false
+		}
+	}
+	owner := q.Value.Token()
+	if q.Stamp.Is {
+		owner = q.Stamp.Owner
+	}
+	_, mine := r.score(r.set[0].Line, owner)
+	_, its := r.score(r.set[0].Line, Value(*q.Next.Value).Token())
+	return !mine && !its
+}
+
+// pass gives the set to the next owner, unless no number is possible. Those who wait are told when its lease is over.
+func (r *run) pass(q Releasing) (a answer, given bool) {
+	after, v, ttl := int64(0), Value(*q.Next.Value), q.Next.TTL.Milliseconds()
+	if q.Can.Fenced {
+		var err error
+		if after, err = r.after(r.all(), r.Micros); err != nil {
+			return a, false
+		}
+	}
+	hasLine := r.hasLine()
+	for i, s := range r.set {
+		r.hold(s.Key, v, ttl)
+		note(&r.written, i, v.Token())
+		note(&r.heldFor, i, ttl)
+		r.tells(i)
+	}
+	a = answer{code: Given, fenced: q.Can.Fenced}
+	if a.fenced {
+		a.number = r.give(giving{where: r.all(), token: v.Token(), ttl: ttl}, after)
+	}
+	if hasLine && ttl < asksAgain {
+		r.handOver(nil)
+	}
+	a.told, a.more = r.told, r.more
+	return a, true
 }
 
 // tryClose sets the guards of a stamp, and reports whether that was possible.

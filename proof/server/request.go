@@ -71,11 +71,12 @@ type Releasing struct {
 	Caller    string // its channel
 	ID        string // of a waiter that gives up; empty: there is none
 	Place     proto.Place
-	Spared    []int // indexes of the keys that are not to be freed
+	Next      *proto.Next // who is to get the keys; nil: nobody is known
+	Spared    []int       // indexes of the keys that are not to be freed
 }
 
 func releasingOf(c decode.Call) Releasing {
-	return Releasing{headOf(c), c.Left.Milliseconds(), c.HasCaller, c.Release.Channel, c.Release.Waiter, c.Release.Place, c.Spared}
+	return Releasing{headOf(c), c.Left.Milliseconds(), c.HasCaller, c.Release.Channel, c.Release.Waiter, c.Release.Place, c.Next, c.Spared}
 }
 
 // A Leasing gives a held set another lease, and perhaps other modes, or a number.

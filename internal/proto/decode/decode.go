@@ -38,6 +38,7 @@ type Call struct {
 	// Of a release:
 	Left      time.Duration // for how long the keys are to be left
 	HasCaller bool          // the channel of the caller is there, which may be empty
+	Next      *proto.Next   // who is to get the keys; nil: nobody is known
 	Spared    []int         // indexes of the keys that it is not to free, from 0
 }
 
@@ -190,11 +191,9 @@ func (r *reader) ms(text string) time.Duration {
 	return time.Duration(r.parse(text)) * time.Millisecond
 }
 
-// place takes the place of a waiter.
-func (r *reader) place() proto.Place { return r.placeOf(r.text()) }
-
-func (r *reader) placeOf(text string) proto.Place {
-	switch text {
+// place takes the place of a waiter that quits.
+func (r *reader) place() proto.Place {
+	switch text := r.text(); text {
 	case "":
 		return proto.Place{}
 	case "?":
@@ -202,6 +201,19 @@ func (r *reader) placeOf(text string) proto.Place {
 	default:
 		return proto.PlaceOf(r.parse(text))
 	}
+}
+
+// where is the place of a waiter, or its age if it may have no place.
+func (r *reader) where(text string) (place proto.Place, age time.Duration) {
+	text, unknown := strings.CutPrefix(text, "?")
+	number := r.parse(text)
+	if number > 0 {
+		return proto.PlaceOf(number), 0
+	}
+	if unknown {
+		place = place.OrUnknown()
+	}
+	return place, time.Duration(-number) * time.Microsecond
 }
 
 // some takes so many keys.

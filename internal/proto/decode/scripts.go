@@ -2,6 +2,7 @@ package decode
 
 import (
 	"strings"
+	"time"
 
 	"github.com/seed-14de3678/redislock/internal/proto"
 )
@@ -25,7 +26,8 @@ func (r *reader) rw() {
 	o.MinUptime = r.ms(r.text())
 	switch {
 	case id != "":
-		o.Waiter = &proto.Waiter{ID: id, Place: r.placeOf(place)}
+		o.Waiter = &proto.Waiter{ID: id}
+		o.Waiter.Place, o.Waiter.Age = r.where(place)
 		r.entry(o.Waiter, entry)
 	case place != "":
 		o.Declares, o.Intent, o.Intents = true, r.ms(place), r.some(len(r.Set.Keys))
@@ -52,11 +54,17 @@ func (r *reader) release() {
 	r.head(true)
 	r.Left, r.TTL = r.TTL, 0
 	r.HasCaller = len(r.args) > 0
-	q := &proto.Release{Set: r.Set, Value: &r.Value, Channel: r.text(), Waiter: r.text(), Place: r.place(), Looks: r.Can.Search}
+	q := &proto.Release{Set: r.Set, Value: &r.Value, Channel: r.text(), Waiter: r.text(), Looks: r.Can.Search}
+	if r.Release = q; q.Waiter == ">" {
+		q.Waiter = ""
+		age, ttl, value := -r.number(), r.number(), r.text()
+		r.Next = &proto.Next{Value: &value, TTL: time.Duration(ttl) * time.Millisecond, Age: time.Duration(age) * time.Microsecond}
+		return
+	}
+	q.Place = r.place()
 	for len(r.args) > 0 {
 		r.Spared = append(r.Spared, int(r.number())-1)
 	}
-	r.Release = q
 }
 
 func (r *reader) refresh() {
