@@ -67,7 +67,7 @@ func (o *obtaining) call(ctx context.Context, intent time.Duration) *call {
 	queues := s != nil && (s.subscribed || s.place.IsPossible())
 	if queues {
 		q.Waiter = &proto.Waiter{
-			ID: s.waiter.ID, Place: s.place, Age: clock.Now().Since(o.asked.began), Channel: s.waiter.Channel, Sharded: s.sharded,
+			ID: s.waiter.ID, Place: s.place, Age: clock.Now().Mono - o.asked.began.Mono, Channel: s.waiter.Channel, Sharded: s.sharded,
 		}
 	}
 	c := o.client.newCall()

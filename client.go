@@ -56,6 +56,7 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/listen"
+	"github.com/seed-14de3678/redislock/internal/local"
 	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/wire"
@@ -70,6 +71,7 @@ type Client struct {
 	hub       *listen.Hub
 	heard     func(message string) // of the hub
 	rounds    rounds               // of the waiters in line
+	local     local.Lines          // of the Obtains that wait behind one another
 	recycled  sync.Pool            // of *call
 	placement placement
 	schedule  *clock.Schedule
@@ -103,6 +105,7 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 	c.listenForBreaks()
 	c.placement = placementOf(c.conn)
 	c.rounds.begin(c)
+	c.local.Schedule, c.local.IsHeld = c.schedule, isHeldHere
 	c.short = c.isShort()
 	return c
 }

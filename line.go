@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/listen"
+	"github.com/seed-14de3678/redislock/internal/local"
 	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/pace"
 	"github.com/seed-14de3678/redislock/internal/proto"
@@ -28,8 +29,13 @@ const (
 
 // A standing is where one Obtain stands in line, and how it hears of its turn. One goroutine uses it.
 type standing struct {
-	waiter  *listen.Waiter
-	sharded bool // of its channel
+	behind  local.Waiter // its place in the line of its Client
+	local   bool         // it stands there first
+	joined  bool         // it has stood there
+	refused bool         // it was a moment ago, by the short way
+
+	waiter  *listen.Waiter // nil before it may stand in Redis
+	sharded bool           // of its channel
 	place   proto.Place
 	seat    seat // in the rounds, while it waits
 
@@ -47,53 +53,52 @@ type standing struct {
 	tooLate  int // answers that came too late
 }
 
-// enter gives a new standing its waiter.
+// enter prepares a standing to stand in Redis.
 func (s *standing) enter(hub *listen.Hub, set keySet) {
 	id := owners.NewID() // not the one of the lock: others read it
 	s.waiter, s.sharded = hub.NewWaiter(id, set.keys), hub.Sharded()
 	s.seat.waiter, s.seat.set = s.waiter, set
 }
 
-// stand asks, and waits in line if it has to, until it has the lock or ctx ends, which may be by Options.Wait.
+// stand asks, and waits in line if it has to, until it has the lock or ctx ends, which may be by Options.Wait. Before that it
+// waits behind others of its Client that want the same set.
 //
 // Nothing depends on a message. The waiter asks again every now and then, or the rounds of the Client do it. It also
 // asks when the lease before it is over, and when its subscription begins anew. To ask twice is harmless: a place is
 // kept, and a granted lock is confirmed. A message only saves the time until then.
-func (o *obtaining) stand(ctx context.Context) (*Lock, error) {
+func (o *obtaining) stand(ctx context.Context) (lock *Lock, err error) {
 	s := o.line
-	defer s.waiter.Quit()
-	s.subscribed = o.first.call == nil && s.waiter.JoinSubscribed()
+	defer func() { o.leave(lock) }()
+	s.local = o.isLocal()
 	for {
 		if err := o.over(ctx); err != nil {
 			return nil, err
 		}
-		if s.askIn = maxTTL; o.first.call == nil {
-			s.subscribed = s.waiter.Ask()
+		if s.waiter == nil && (!s.local || o.first.call == nil) {
+			if lock, err := o.comeFirst(ctx); lock != nil || err != nil {
+				return lock, err
+			}
+			s.enter(o.client.hub, o.want.set)
+			s.waiter.Owner = o.owner
+			s.subscribed = o.first.call == nil && s.waiter.JoinSubscribed()
+			continue // the client may be closed, for example
 		}
 		asked := clock.Now()
-		lock, err := o.ask(ctx, noIntent)
-		if err == nil {
-			return lock, nil
+		if s.refused = s.refused && !s.subscribed; !s.refused {
+			if lock, err = o.askInLine(ctx); err == nil || isLast(err) {
+				return lock, err
+			}
+			if s.waiter == nil { // it was the short way
+				if s.refused = errors.Is(err, ErrNotObtained) && !o.left.unanswered; s.refused {
+					continue
+				}
+				s.enter(o.client.hub, o.want.set)
+			}
 		}
-		o.asked.last = err
-		if isLast(err) {
+		if err := o.plan(ctx, asked, err); err != nil {
 			return nil, err
 		}
-		by := blockerOf(o.asked.conflict)
-		switch {
-		case !errors.Is(err, ErrNotObtained) || errors.Is(err, ErrNotReplicated):
-			wait := s.pause(ctx, err, &o.pace)
-			if wait < 0 {
-				return nil, o.pace.Stopped(err)
-			}
-			s.waiter.AskAt(wait)
-		case s.subscribed && s.place.IsKnown():
-			s.failures = 0
-			o.client.rounds.take(&s.seat, asked, s.place, by, s.askIn)
-		default:
-			s.failures = 0
-			s.waiter.AskAt(min(askAgain-rand.N(askAgain/8), s.askIn, by.left()))
-		}
+		s.refused = false
 		turn, err := o.listen(ctx)
 		if err != nil {
 			return nil, err
@@ -102,6 +107,52 @@ func (o *obtaining) stand(ctx context.Context) (*Lock, error) {
 			return o.obtained(turn.sent, turn.number)
 		}
 	}
+}
+
+// leave ends the waiting, with the lock or without.
+func (o *obtaining) leave(lock *Lock) {
+	o.leaveLocal(lock)
+	if o.line.waiter != nil {
+		o.line.waiter.Quit()
+	}
+}
+
+// askInLine asks once.
+func (o *obtaining) askInLine(ctx context.Context) (*Lock, error) {
+	s := o.line
+	if s.askIn = maxTTL; o.first.call == nil {
+		s.subscribed = s.waiter.Ask()
+	}
+	o.client.local.Asking(&s.behind)
+	lock, err := o.ask(ctx, noIntent)
+	if err != nil {
+		o.asked.last = err
+	}
+	return lock, err
+}
+
+// plan says when to ask again, after an attempt that was begun at that moment and has failed; nil if it was refused a moment
+// ago. It returns an error if there is to be none.
+func (o *obtaining) plan(ctx context.Context, asked clock.Moment, failed error) error {
+	s := o.line
+	by := blockerOf(o.asked.conflict)
+	switch {
+	case failed != nil && (!errors.Is(failed, ErrNotObtained) || errors.Is(failed, ErrNotReplicated)):
+		o.client.local.LetGo(&s.behind)
+		wait := s.pause(ctx, failed, &o.pace)
+		if wait < 0 {
+			return o.pace.Stopped(failed)
+		}
+		s.waiter.AskAt(wait)
+	case s.subscribed && s.place.IsKnown():
+		s.failures = 0
+		o.client.local.Stands(&s.behind, o.asked.conflict, asked)
+		o.client.rounds.take(&s.seat, asked, s.place, by, s.askIn)
+	default:
+		s.failures = 0
+		s.waiter.AskAt(min(askAgain-rand.N(askAgain/8), s.askIn, by.left()))
+	}
+	return nil
 }
 
 // pause is how long to wait after a failure. A waiter that stands in line goes on until ctx ends; one that does not yet
@@ -236,6 +287,7 @@ func (o *obtaining) notSubscribed(fault error) (time.Duration, error) {
 	err := fmt.Errorf("redislock: obtain %s: subscribe: %w", o.want.set, wire.Legible(fault))
 	o.asked.last = err
 	s.faults++
+	o.client.local.LetGo(&s.behind)
 	stands := s.place.IsKnown()
 	switch {
 	case !stands && wire.Classify(fault) == wire.Final:

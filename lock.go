@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/local"
 	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/proto"
 )
@@ -28,6 +29,7 @@ type Lock struct {
 	ending
 	claim  *owners.Claim // if callers know its token, while it is held
 	watch  *watch        // for the watchdog, or for Context and Lost
+	line   *local.Line   // of the Obtains of this Client that want its set; nil if it knows of none
 	change *change       // of its lease; nil before the first Refresh, Downgrade or Upgrade
 }
 

@@ -80,9 +80,6 @@ func (c *Client) obtainLong(ctx context.Context, token string, set Set, ttl time
 		o.lock.owner.Store(o.owner)
 		o.lock.tokenKnown.Store(true)
 		o.claim = o.owner.Stake(c.conn, o.want.set.keys, nil)
-		if o.line != nil {
-			o.line.waiter.Owner = o.owner
-		}
 	}
 	if o.line != nil && !c.hub.Begin() {
 		o.owner.Drop(o.claim)
@@ -173,7 +170,6 @@ func (c *Client) newObtaining(
 			return nil, fmt.Errorf("%w: Options.Queue subscribes, and of a %T only Eval and EvalSha are used: say with WithWrapped what it wraps",
 				errors.ErrUnsupported, c.conn.Redis())
 		}
-		o.line.enter(c.hub, o.want.set)
 	}
 	return o, nil
 }
@@ -300,7 +296,7 @@ func (o *obtaining) cleanUp() *cleanup {
 		set.fences = nil // they would be of all those keys; a number is forgotten with its lease
 	}
 	left := o.client.newCleanup(set, &o.lock.asker, o.want.ttl)
-	if o.line != nil {
+	if o.line != nil && o.line.waiter != nil {
 		left.waiter, left.place = o.line.waiter.ID, o.line.place.OrUnknown()
 	}
 	return left

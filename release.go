@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/local"
 	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/pace"
 	"github.com/seed-14de3678/redislock/internal/proto"
@@ -36,10 +37,18 @@ func (l *Lock) Release(ctx context.Context) error {
 func (l *Lock) release(ctx context.Context) (err error) {
 	began, asked := clock.Now(), 0
 	p, over := l.stop()
+	if p.line != nil && l.client.hooks.Released != nil {
+		p.after = make(chan struct{})
+	}
 	if pace.IsGivingBack(ctx) {
 		p.keep = clock.Moment{} // nobody was given the lock
 	}
-	defer func() { l.reportReleased(ctx, p.set, p.keep, began, asked, err) }()
+	defer func() {
+		l.reportReleased(ctx, p.set, p.keep, began, asked, err)
+		if p.after != nil {
+			close(p.after)
+		}
+	}()
 	if over != nil {
 		p.unclaim()
 		return saidAgain(p.set, over)
@@ -126,6 +135,8 @@ type part struct {
 	freeing  clock.Moment  // when an earlier Release may have freed it; zero: there was none
 	owner    *owners.Owner // of the claim
 	claim    *owners.Claim // nil if there is none; see unclaim
+	line     *local.Line   // of Obtains of this Client that want the same set; nil if the lock knows of none
+	after    chan struct{} // closed when the hooks know that it was released; nil if nobody waits for that
 }
 
 // stop ends the hold on this side: no watchdog, no contexts. If a Release was answered before, stop returns the result.
@@ -145,6 +156,7 @@ func (l *Lock) stopLocked() (p part, end func(error)) {
 	p = part{set: l.set, deadline: l.deadline, longest: l.longest, keep: l.keep}
 	p.whole, p.freeing = true, l.freeing
 	p.owner, p.claim, l.claim = l.owner.Load(), l.claim, nil
+	p.line, l.line = l.line, nil
 	if l.state != held {
 		return p, nil
 	}
@@ -173,6 +185,7 @@ func (l *Lock) takeOut(keys []string) (p part, all bool, err error) {
 	p = part{set: freed, deadline: l.deadline, longest: l.longest, keep: l.keep}
 	p.watched = l.watch != nil
 	p.owner, p.claim = l.owner.Load(), l.claim
+	p.line, l.line = l.line, nil
 	l.mu.Unlock()
 	return p, false, nil
 }
@@ -202,10 +215,14 @@ func (l *Lock) free(ctx context.Context, p part, first sent) error {
 		defer l.client.conn.Exit()
 	}
 	set, hub := p.set, l.client.hub
+	defer p.line.Ends(l)
 	for rounds := 0; ; rounds++ {
 		c, end, next := first.call, first.end, false
 		if first = (sent{}); c == nil {
 			c, next = l.releasing(ctx, p)
+			if rounds == 0 {
+				c.gives = p.carrying(l)
+			}
 			c.isOf(&l.asker, owner)
 			c.since(since)
 			end = l.client.conn.Send(ctx, &c.Call, wire.Bound{}, wait)

@@ -34,6 +34,9 @@ type call struct {
 	// flies says that a try without a note is under way.
 	flies atomic.Bool
 	open  bool // it was answered, but has closed nothing: the user lacks a right
+
+	// Of a Release: the line of this Client whose first its first try may give the keys, until that is sent; then who that is.
+	gives carrying
 }
 
 // An asker is for whom requests are sent: a lock, or an operation with a token of its own.
@@ -85,7 +88,7 @@ func (c *Client) newCall() *call {
 // else has the call any more.
 func (c *Client) recycle(r *call) {
 	r.Reset()
-	r.of, r.run, r.open = nil, proto.Run{}, false
+	r.of, r.run, r.open, r.gives = nil, proto.Run{}, false, carrying{}
 	if r.flies.Store(false); r.note.Load() != nil {
 		r.note.Store(nil)
 	}
@@ -171,6 +174,7 @@ func (r *call) Before() bool {
 			r.Err = wire.ErrNotSent
 			return false
 		}
+		r.choose(true)
 		return true
 	}
 	if note == nil {
@@ -188,12 +192,16 @@ func (r *call) Before() bool {
 		return false
 	}
 	r.Alone = !r.run.Prepare(&note.Stamp)
+	r.choose(!r.Alone && !note.Stamp.Known)
 	return true
 }
 
 // After handles the end of the latest try. An error counts as an answer of the script only if it shows that it was
 // raised there, or that the script was refused: a proxy may have sent it.
 func (r *call) After(mayCome bool) {
+	if r.gives.to != nil {
+		r.given()
+	}
 	if r.Err == nil && !mayCome && r.Reply == proto.AllDone && r.note.Load() == nil {
 		r.flies.Store(false)
 		return // as most do

@@ -83,7 +83,7 @@ func (l *Lock) releaseShort(ctx context.Context) (free bool, p part, s sent) {
 		return false, p, s
 	}
 	l.mu.Lock()
-	if l.client.inLine.Load() > 0 || l.state != held || l.tokenKnown.Load() || l.owner.Load() != nil ||
+	if l.client.inLine.Load() > 0 || l.line != nil || l.state != held || l.tokenKnown.Load() || l.owner.Load() != nil ||
 		l.keep != (clock.Moment{}) || l.set.write < len(l.set.keys) || l.set.fences != nil {
 		l.mu.Unlock()
 		return false, p, s

@@ -233,10 +233,11 @@ func (l *Lock) lose(why error) {
 	if l.watch != nil {
 		end = l.watch.endLocked()
 	}
-	mine := l.claim
-	l.claim = nil
+	mine, line := l.claim, l.line
+	l.claim, l.line = nil, nil
 	announced := l.announced
 	l.mu.Unlock()
+	line.Ends(l)
 
 	if end != nil {
 		end(causeOf(why))

@@ -50,10 +50,21 @@ func (r *Run) Give(n *Next) {
 // gives is what a release says that gives its keys to the next owner.
 const gives = ">"
 
-// IsGiven reads the reply to a [Release], and reports whether the keys are the next owner's, with which number.
+// IsGiven reads the reply to a [Release], and reports whether the keys are the next owner's, with which number. There may
+// be messages behind it.
 func (r *Run) IsGiven(reply any) (number int64, given bool) {
-	v, err := r.Verdict(reply)
-	return v.Number, err == nil && v.Code == Given
+	all, is := reply.([]any)
+	if !is {
+		return 0, reply == any(int64(Given))
+	}
+	v := values{rest: all}
+	if Code(v.number()) != Given {
+		return 0, false
+	}
+	if r.may.fenced {
+		number = v.number()
+	}
+	return number, !v.bad && (number > 0) == r.may.fenced
 }
 
 // Fill makes a new Run of this request.

@@ -1,0 +1,144 @@
+package local
+
+import "github.com/seed-14de3678/redislock/internal/clock"
+
+// atLocked finds a line, or makes it.
+func (all *Lines) atLocked(key Key) *Line {
+	if l := all.byKey[key]; l != nil {
+		return l
+	}
+	if all.byKey == nil {
+		all.byKey = make(map[Key]*Line)
+	}
+	if len(all.byKey) > 2*all.swept+64 {
+		for _, l := range all.byKey {
+			l.forgetLocked() // locks that were left to expire do not say so
+		}
+		all.swept = len(all.byKey)
+	}
+	l := &Line{lines: all, key: key}
+	l.entry.Task = l
+	all.byKey[key] = l
+	return l
+}
+
+// forgetLocked drops a line that nobody needs.
+func (l *Line) forgetLocked() {
+	if l.first != nil || l.head != nil || l.isHeldLocked() {
+		return
+	}
+	if l.lines.byKey[l.key] == l {
+		delete(l.lines.byKey, l.key)
+	}
+	if l.planned != (clock.Moment{}) {
+		l.planned = clock.Moment{}
+		l.lines.Schedule.Drop(&l.entry)
+	}
+}
+
+// isHeldLocked reports whether a lock of the Client holds the set.
+func (l *Line) isHeldLocked() bool {
+	if _, given := l.holder.(*Waiter); l.holder != nil && !given && !l.lines.IsHeld(l.holder) {
+		l.holder = nil
+	}
+	return l.holder != nil
+}
+
+// firstLocked makes a waiter the first that asks, or is carried, from now on.
+func (l *Line) firstLocked(w *Waiter, state State) {
+	l.first, w.state, l.since = w, state, clock.Now()
+	l.planLocked(l.since.Add(longestAsk))
+}
+
+// unlinkLocked takes a waiter out of those behind the first.
+func (l *Line) unlinkLocked(w *Waiter) {
+	if w.prev != nil {
+		w.prev.next = w.next
+	} else {
+		l.head, l.due = w.next, clock.Moment{}
+	}
+	if w.next != nil {
+		w.next.prev = w.prev
+	} else {
+		l.tail = w.prev
+	}
+	w.prev, w.next = nil, nil
+}
+
+// moveUpLocked makes the head the first, or has it wait a little longer if a lock of the Client holds the set.
+func (l *Line) moveUpLocked() {
+	w := l.head
+	switch {
+	case l.first != nil:
+		return
+	case w == nil:
+		l.forgetLocked()
+		return
+	}
+	at := clock.Now()
+	if l.isHeldLocked() && (l.due == (clock.Moment{}) || at.Precedes(l.due)) {
+		if l.due == (clock.Moment{}) {
+			l.due = at.Add(headStart)
+			if w.Until != (clock.Moment{}) {
+				l.due = l.due.Earlier(at.Add(at.Until(w.Until) / 2))
+			}
+		}
+		l.planLocked(l.due)
+		return
+	}
+	l.unlinkLocked(w)
+	l.firstLocked(w, Asks)
+	w.notify()
+}
+
+// letGoLocked has all who wait ask by themselves.
+func (l *Line) letGoLocked() {
+	l.first = nil
+	for w := l.head; w != nil; w = l.head {
+		l.unlinkLocked(w)
+		w.state = Asks
+		w.notify()
+	}
+	l.forgetLocked()
+}
+
+// quitLocked takes a waiter out of its line, if it stands there still.
+func (w *Waiter) quitLocked() {
+	l := w.line
+	was := w.state
+	w.state = Away
+	switch {
+	case was == Behind:
+		l.unlinkLocked(w)
+	case l.first == w:
+		l.first = nil
+	case l.holder == any(w):
+		l.holder = nil
+	}
+	l.moveUpLocked()
+}
+
+// planLocked has the line look at that time, or before.
+func (l *Line) planLocked(at clock.Moment) {
+	if l.planned == (clock.Moment{}) || at.Precedes(l.planned) {
+		l.planned = at
+		l.lines.Schedule.Put(&l.entry, at, 0)
+	}
+}
+
+// Run looks whether the first keeps the others back for too long, or the head has waited for long enough.
+func (l *Line) Run(at clock.Moment) {
+	l.lines.mu.Lock()
+	defer l.lines.mu.Unlock()
+	l.planned = clock.Moment{}
+	if w := l.first; w != nil && l.since != (clock.Moment{}) {
+		if end := l.since.Add(longestAsk); at.Precedes(end) {
+			l.planLocked(end)
+			return
+		}
+		w.refuseLocked(true)
+		l.letGoLocked()
+		return
+	}
+	l.moveUpLocked()
+}

@@ -1,0 +1,255 @@
+// Package local has the Obtains of one Client that wait for the same set: a line in this process, in front of the line in
+// Redis. The first of it alone asks Redis. The others stand behind it in the order in which they came, and cost a place in
+// a list. A Release of this Client can give its keys to the first, if that has not asked yet.
+package local
+
+import (
+	"sync"
+	"time"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/proto"
+)
+
+const (
+	// headStart is for how long the first does not ask while a lock of the Client holds the set: its Release may give it the
+	// keys, which takes one command in place of two.
+	headStart = 25 * time.Millisecond
+	// longestAsk is how long a request of the first may be under way until those behind it ask by themselves.
+	longestAsk = 100 * time.Millisecond
+)
+
+// Lines are the lines of one Client. They are safe for concurrent use.
+type Lines struct {
+	Schedule *clock.Schedule
+	IsHeld   func(lock any) bool // reports whether a lock is held; the mutex is held meanwhile
+
+	mu    sync.Mutex
+	byKey map[Key]*Line
+	swept int // how many were left by the latest sweep
+}
+
+// A Key says for which set a line is.
+type Key struct{ First, Rest string }
+
+// A Line has the waiters for one set.
+type Line struct {
+	lines   *Lines
+	key     Key
+	entry   clock.Entry
+	planned clock.Moment // when it looks; zero: it is not in the schedule
+	// holder is who has the set, as far as the Client knows: a lock, or a waiter that was given it; nil: nobody.
+	holder any
+
+	// first asks by itself, or is carried by a Release, and keeps the others back; nil: nobody does.
+	first *Waiter
+	// since says from when on it does not hear Redis: a request is under way. Zero: it stands in Redis and hears.
+	since      clock.Moment
+	head, tail *Waiter      // those behind it
+	due        clock.Moment // when the head becomes the first although the set is held here
+	seen       any          // the conflict that the latest answer to a first has named
+	seenAt     clock.Moment
+}
+
+// A Waiter is one Obtain that waits. The mutex of the Lines guards what is not said otherwise.
+type Waiter struct {
+	Next    proto.Next    // what a Release has to know of it
+	Arrived clock.Moment  // set before it joins
+	Until   clock.Moment  // when its own time is over; zero: it has no end
+	news    chan struct{} // full if its state has changed; nil unless it stands behind others
+
+	line       *Line
+	state      State
+	prev, next *Waiter
+	doubtful   bool // a request that has carried it may still be executed
+	grant      Grant
+	after      <-chan struct{} // see Choose
+}
+
+// A State is what a waiter has to do.
+type State uint8
+
+const (
+	Away    State = iota // it stands in no line
+	Behind               // it waits
+	Carried              // a Release that is under way may give it the keys
+	Given                // it was given the keys
+	Asks                 // it asks Redis
+)
+
+// A Grant is how a waiter came by its keys.
+type Grant struct {
+	Sent   clock.Moment // a moment before they were given
+	Number int64        // the fencing number given with them; 0 without
+}
+
+// C returns a channel that has something if the state of a waiter behind others has changed.
+func (w *Waiter) C() <-chan struct{} { return w.news }
+
+func (w *Waiter) notify() {
+	select {
+	case w.news <- struct{}{}:
+	default:
+	}
+}
+
+// Join has a waiter come last. It reports whether it is to wait: otherwise it is the first, and asks.
+func (all *Lines) Join(w *Waiter, key Key) (waits bool) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	l := all.atLocked(key)
+	w.line, w.state = l, Behind
+	if l.first == nil && l.head == nil && !l.isHeldLocked() {
+		l.firstLocked(w, Asks)
+		return false
+	}
+	w.news = make(chan struct{}, 1)
+	if w.prev = l.tail; l.tail != nil {
+		l.tail.next = w
+	} else {
+		l.head = w
+	}
+	l.tail = w
+	l.moveUpLocked()
+	return true
+}
+
+// State returns what a waiter has to do. doubtful says, once, that a request may still give it the keys.
+func (all *Lines) State(w *Waiter) (state State, doubtful bool) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	doubtful, w.doubtful = w.doubtful, false
+	return w.state, doubtful
+}
+
+// Grant returns how a waiter that was given its keys came by them. If after is not nil, the lock before it has not ended
+// for the hooks before that is closed.
+func (w *Waiter) Grant() (g Grant, after <-chan struct{}) {
+	w.line.lines.mu.Lock()
+	defer w.line.lines.mu.Unlock()
+	return w.grant, w.after
+}
+
+// Asking notes that the first sends a request, or does not hear Redis.
+func (all *Lines) Asking(w *Waiter) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if l := w.line; l != nil && l.first == w {
+		l.firstLocked(w, Asks)
+	}
+}
+
+// Stands notes that the first stands in Redis and hears it, and what was in its way. That is no older than asked.
+func (all *Lines) Stands(w *Waiter, conflict any, asked clock.Moment) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if l := w.line; l != nil && l.first == w {
+		l.since, l.seen, l.seenAt = clock.Moment{}, conflict, asked
+	}
+}
+
+// LetGo has all who wait behind the first ask by themselves: it pauses, or Redis cannot be heard.
+func (all *Lines) LetGo(w *Waiter) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if l := w.line; l != nil && l.first == w {
+		l.letGoLocked()
+	}
+}
+
+// Quit has a waiter leave its line. It returns what the waiter was to do.
+func (all *Lines) Quit(w *Waiter) State {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	was := w.state
+	if w.line != nil {
+		w.quitLocked()
+	}
+	return was
+}
+
+// Holds has a waiter leave its line with the lock that it has obtained. It returns the line, which the lock has to leave
+// by Ends.
+func (all *Lines) Holds(w *Waiter, lock any) *Line {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	l := all.atLocked(w.line.key) // it may have been forgotten meanwhile
+	l.holder, w.line = lock, l
+	w.quitLocked()
+	return l
+}
+
+// Ends notes that a lock does not hold the set of a line any more. The line may be nil.
+func (l *Line) Ends(lock any) {
+	if l == nil {
+		return
+	}
+	l.lines.mu.Lock()
+	defer l.lines.mu.Unlock()
+	if l.holder == lock {
+		l.holder = nil
+		l.moveUpLocked()
+	}
+}
+
+// Blocker returns who has the set, as far as the Client knows; else the latest conflict of a first, if it is not older
+// than that.
+func (w *Waiter) Blocker(since clock.Moment) (holder, conflict any) {
+	l := w.line
+	l.lines.mu.Lock()
+	defer l.lines.mu.Unlock()
+	if l.isHeldLocked() {
+		return l.holder, nil
+	}
+	if l.seenAt.Precedes(since) || l.seenAt == (clock.Moment{}) {
+		return nil, nil
+	}
+	return nil, l.seen
+}
+
+// Choose returns the waiter to whom the Release of a lock, which is about to be sent, may give its keys; nil if there is
+// none. It is one that has never asked. From then on it waits for Give or Refuse. If after is not nil, its lock begins for
+// the hooks when that is closed.
+func (l *Line) Choose(lock any, after <-chan struct{}) *Waiter {
+	l.lines.mu.Lock()
+	defer l.lines.mu.Unlock()
+	w := l.head
+	if l.first != nil || w == nil || l.holder != lock {
+		return nil
+	}
+	l.unlinkLocked(w)
+	l.firstLocked(w, Carried)
+	w.after = after
+	w.Next.Age = clock.Now().Mono - w.Arrived.Mono
+	return w
+}
+
+// Give ends a request that has carried a waiter: it was given the keys.
+func (w *Waiter) Give(g Grant) {
+	l := w.line
+	l.lines.mu.Lock()
+	defer l.lines.mu.Unlock()
+	if w.state != Carried {
+		return // it has not waited for that
+	}
+	w.state, w.grant = Given, g
+	l.first, l.holder = nil, w
+	w.notify()
+	l.moveUpLocked()
+}
+
+// Refuse ends a request that has carried a waiter and has not given it the keys, as far as is known. Now it asks. doubtful
+// says that the request may still be executed.
+func (w *Waiter) Refuse(doubtful bool) {
+	w.line.lines.mu.Lock()
+	defer w.line.lines.mu.Unlock()
+	w.refuseLocked(doubtful)
+}
+
+func (w *Waiter) refuseLocked(doubtful bool) {
+	if w.state == Carried {
+		w.doubtful = doubtful
+		w.line.firstLocked(w, Asks)
+		w.notify()
+	}
+}

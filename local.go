@@ -1,0 +1,227 @@
+package redislock
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/inctx"
+	"github.com/seed-14de3678/redislock/internal/local"
+	"github.com/seed-14de3678/redislock/internal/owners"
+	"github.com/seed-14de3678/redislock/internal/pace"
+	"github.com/seed-14de3678/redislock/internal/proto"
+	"github.com/seed-14de3678/redislock/internal/wire"
+)
+
+// Obtains of one Client that queue for the same set stand in a line here, and the first of them alone stands in Redis. A
+// Release of the Client can give its keys to the first before that has asked: see package local.
+
+// isLocal reports whether an obtaining stands in such a line. It asks by itself if it may be refused for something else
+// than its keys, if it counts on keys that it has, or if it waits for a lock under which it runs.
+func (o *obtaining) isLocal() bool {
+	w, ctx := &o.want, o.caller
+	if w.tokenKnown || w.set.write == 0 || o.client.asksServer() || wire.IsStaying(ctx) || pace.IsStep(ctx) {
+		return false
+	}
+	if _, has := inctx.LookupCaller(ctx); has {
+		return false
+	}
+	for l := range inctx.Each(ctx) {
+		if l, is := l.(*Lock); is && l.keepsFrom(o) {
+			return false
+		}
+	}
+	return true
+}
+
+// lineKey tells apart sets of which a lock of one cannot be given to an Obtain of another.
+func lineKey(set keySet) local.Key {
+	key := local.Key{First: set.keys[0]}
+	if len(set.keys) == 1 && set.fences == nil {
+		return key
+	}
+	rest := strconv.AppendInt(nil, int64(set.write), 10)
+	if set.fences != nil {
+		rest = append(rest, 'f')
+	}
+	for _, key := range set.keys[1:] {
+		rest = strconv.AppendInt(append(rest, '|'), int64(len(key)), 10)
+		rest = append(append(rest, ':'), key...)
+	}
+	key.Rest = string(rest)
+	return key
+}
+
+// comeFirst has an obtaining stand in the line of its Client, if it may, until it is to ask. It returns the lock if a Release
+// has given it that.
+func (o *obtaining) comeFirst(ctx context.Context) (*Lock, error) {
+	s := o.line
+	if !s.local {
+		return nil, nil
+	}
+	w, lines := &s.behind, &o.client.local
+	w.Next, w.Arrived = proto.Next{Value: &o.want.value, TTL: o.want.ttl}, o.asked.began
+	if end, ends := ctx.Deadline(); ends {
+		w.Until = clock.Now().Add(time.Until(end))
+	}
+	s.joined = true
+	if !lines.Join(w, lineKey(o.want.set)) {
+		return nil, nil
+	}
+	if o.asked.last == nil {
+		o.asked.last = ErrNotObtained
+		if conflict := o.conflictHere(); conflict != nil {
+			o.asked.last = conflict
+		}
+	}
+	o.beginsToWait(ctx)
+	for {
+		select {
+		case <-w.C():
+		case <-o.client.ending:
+			return nil, nil
+		case <-ctx.Done():
+			return o.endBehind(ctx)
+		}
+		switch state, doubtful := lines.State(w); {
+		case doubtful:
+			o.mayBeGiven()
+			return nil, nil
+		case state == local.Given:
+			return o.given()
+		case state == local.Asks:
+			return nil, nil
+		}
+	}
+}
+
+// endBehind ends the waiting of an obtaining whose context has ended. If nobody knows who is in its way it asks once.
+func (o *obtaining) endBehind(ctx context.Context) (*Lock, error) {
+	o.asked.noteEnded()
+	switch o.client.local.Quit(&o.line.behind) {
+	case local.Given:
+		return o.given()
+	case local.Carried:
+		o.mayBeGiven()
+	}
+	if conflict := o.conflictHere(); conflict != nil {
+		o.asked.conflict = conflict
+	}
+	if o.asked.conflict == nil && !o.left.unanswered {
+		if lock, err := o.ask(ctx, noIntent); err == nil || isLast(err) {
+			return lock, err
+		}
+	}
+	return nil, o.contextEnded(ctx)
+}
+
+// given makes the lock of an obtaining that was given it. If it has waited too long to be told, it asks: the keys are most
+// likely its own.
+func (o *obtaining) given() (*Lock, error) {
+	g, after := o.line.behind.Grant()
+	if after != nil {
+		<-after
+	}
+	o.asked.count++
+	if clock.Now().Since(g.Sent) >= clock.Window(o.want.ttl)/2 {
+		o.left.unused = true
+		return nil, nil
+	}
+	return o.obtained(g.Sent, g.Number)
+}
+
+// mayBeGiven notes that a Release which was not answered may still give the lock to an obtaining: what that asks next, or
+// its clean-up, closes the Release.
+func (o *obtaining) mayBeGiven() {
+	o.left.unanswered = true
+	a := &o.lock.asker
+	owner := a.sureOwner()
+	defer owner.Done(a.token())
+	set := o.want.set
+	owner.Abandon(&owners.Note{Owner: owner, By: o.client.conn, Keys: set.keys, Home: set.lines[0], Effect: owners.Takes}, true)
+}
+
+// conflictHere is what is known in this Client to be in the way of an obtaining, since it waits; nil if nothing is.
+func (o *obtaining) conflictHere() *ConflictError {
+	holder, seen := o.line.behind.Blocker(o.asked.began)
+	if l, is := holder.(*Lock); is {
+		l.mu.Lock()
+		left := clock.Now().Until(l.deadline)
+		l.mu.Unlock()
+		set := o.want.set
+		return &ConflictError{Key: set.keys[0][set.cut:], Mode: ModeWrite, Metadata: l.Metadata(), TTL: left}
+	}
+	conflict, _ := seen.(*ConflictError)
+	return conflict
+}
+
+// leaveLocal ends the waiting in this Client. If the obtaining has a lock, the next one waits for it.
+func (o *obtaining) leaveLocal(lock *Lock) {
+	switch s := o.line; {
+	case !s.joined:
+	case lock == nil:
+		o.client.local.Quit(&s.behind)
+	default:
+		line := o.client.local.Holds(&s.behind, lock)
+		lock.mu.Lock()
+		lock.line = line
+		lock.mu.Unlock()
+	}
+}
+
+// isHeldHere reports whether a lock of the Client is held, and has not ended by itself.
+func isHeldHere(lock any) bool {
+	l := lock.(*Lock)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state == held && !clock.Now().Reached(l.deadline)
+}
+
+// A carrying is the part of a Release that may give its keys to the next Obtain of the Client.
+type carrying struct {
+	from  *Lock
+	line  *local.Line     // of the Obtains; nil: there is none, or the first try was sent
+	after <-chan struct{} // closed when the hooks know that the lock has ended; nil without hooks
+	to    *local.Waiter   // to whom a try that is under way gives them
+	tried bool
+}
+
+// carrying is that part of a Release of a part.
+func (p part) carrying(l *Lock) carrying {
+	if !p.whole || p.keep != (clock.Moment{}) || p.set.reads() > 0 {
+		return carrying{}
+	}
+	return carrying{from: l, line: p.line, after: p.after}
+}
+
+// choose has a Release give its keys to the next Obtain, if it may. Only its first try does: an answer to a later one would
+// not say which of them has given the keys.
+func (r *call) choose(may bool) {
+	line := r.gives.line
+	if line == nil {
+		if r.gives.tried {
+			r.run.Give(nil)
+		}
+		return
+	}
+	if r.gives.line = nil; !may {
+		return
+	}
+	if w := line.Choose(r.gives.from, r.gives.after); w != nil {
+		r.run.Give(&w.Next)
+		r.gives.to, r.gives.tried, r.Alone = w, true, true
+	}
+}
+
+// given tells the next Obtain what a try has done that was to give it the keys.
+func (r *call) given() {
+	to := r.gives.to
+	r.gives.to = nil
+	if number, is := r.run.IsGiven(r.Reply); is && r.Err == nil {
+		to.Give(local.Grant{Sent: r.Sent, Number: number})
+		return
+	}
+	// A script that has failed may have given some of them before.
+	to.Refuse(r.Err != nil || !proto.IsAnswer(r.Reply))
+}
