@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
 // A Turn is a lock that one of several waiters got.
@@ -17,12 +18,16 @@ type Turn struct {
 	Err  error
 }
 
-// Wait starts an Obtain that stands in line. Its outcome goes to turns.
+// Apart marks the context of an Obtain that is to stand in Redis by itself, even if others of its Client queue for the same set,
+// as each step of a larger Obtain does.
+func Apart(ctx context.Context) context.Context { return pace.OnWaiting(ctx, nil) }
+
+// Wait starts an Obtain that stands in line, by itself. Its outcome goes to turns.
 func (w *World) Wait(ctx context.Context, turns chan<- Turn, who string, write, read []string) {
 	opt := Queue()
 	opt.Metadata = who
 	go func() {
-		lock, err := w.Client.ObtainSet(ctx, redislock.Set{Write: write, Read: read}, Long, opt)
+		lock, err := w.Client.ObtainSet(Apart(ctx), redislock.Set{Write: write, Read: read}, Long, opt)
 		turns <- Turn{who, lock, err}
 	}()
 }
