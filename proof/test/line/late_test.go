@@ -81,6 +81,15 @@ func (s *lateScene) headWaits(write, read []string) {
 	s.InLine(s.t, s.Key("a"), 1)
 }
 
+// headDies kills the process of who stands first, and waits until the server knows that nobody hears it any more.
+func (s *lateScene) headDies() {
+	s.t.Helper()
+	heard := func() int { return len(check.Must[[]string](s.t)(s.RDB.PubSubChannels(s.ctx, "*").Result())) }
+	before := heard()
+	s.head.kill()
+	check.Eventually(s.t, world.Soon, "the server knows that it has died", func() bool { return heard() < before })
+}
+
 // Whoever can go next goes within milliseconds after the end of the lease of somebody who does not release, whatever is in the
 // line, and whoever has died. All of them would ask by themselves seconds later.
 func TestQueueNobodyIsLate(t *testing.T) {
@@ -113,16 +122,16 @@ func TestQueueNobodyIsLate(t *testing.T) {
 		"the first in line dies": {write: a, before: func(s *lateScene) {
 			s.holds("a", lease)
 			s.headWaits(a, nil)
-		}, after: func(s *lateScene) { s.head.kill() }},
+		}, after: (*lateScene).headDies},
 		"the first in line dies, a reader": {read: a, before: func(s *lateScene) {
 			s.holds("a", lease)
 			s.headWaits(a, nil)
-		}, after: func(s *lateScene) { s.head.kill() }},
+		}, after: (*lateScene).headDies},
 		"the first in line is dead when the holder refreshes to less": {write: a, before: func(s *lateScene) {
 			s.lock = s.holds("a", world.Long)
 			s.headWaits(a, nil)
 		}, after: func(s *lateScene) {
-			s.head.kill()
+			s.headDies()
 			check.NoError(s.t, s.lock.Refresh(s.ctx, lease))
 		}},
 		"the first in line dies, and somebody behind asks last": {write: a, before: func(s *lateScene) {
@@ -131,7 +140,7 @@ func TestQueueNobodyIsLate(t *testing.T) {
 		}, after: func(s *lateScene) {
 			s.Wait(s.ctx, make(chan world.Turn, 1), "behind", nil, s.Keys("a"))
 			s.InLine(s.t, s.Key("a"), 3)
-			s.head.kill()
+			s.headDies()
 		}},
 		"the first in line dies, and is passed by the second": {read: a, before: func(s *lateScene) {
 			s.holds("b", world.Long)
@@ -144,7 +153,7 @@ func TestQueueNobodyIsLate(t *testing.T) {
 			}()
 			s.InLine(s.t, s.Key("a"), 2)
 		}, after: func(s *lateScene) {
-			s.head.kill()
+			s.headDies()
 			check.NoError(s.t, <-s.second)
 		}},
 	} {
