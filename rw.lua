@@ -306,6 +306,7 @@ if refused and id then
       leave_lines()
     end
     enter_lines(set, id, value, w, at, there)
+    set.fronts, set.heads = {}, {}
   end
   if stands or not is_waited(there[1]) then
     heard = is_heard()

@@ -130,7 +130,10 @@ func (t *thrower) where(p proto.Place) string {
 
 // age is for how long somebody has waited, µs.
 func (t *thrower) age() int64 {
-	return int64(pick(t.dice, 0, 0, 1, 3, 200, 5_000, 400_000, 2_000_000, 40_000_000))
+	if t.later == nil {
+		return 0
+	}
+	return int64(pick(*t.later, 0, 0, 1, 3, 200, 5_000, 400_000, 2_000_000, 40_000_000))
 }
 
 func (t *thrower) release(e *Step) {
@@ -159,9 +162,9 @@ func (t *thrower) release(e *Step) {
 		letter += "f"
 	}
 	e.Args = append(head(v, "", len(set), len(set), letter+t.yes(20, "s"), stamp), t.yes(60, pick(t.dice, channels...)), "", "")
-	if t.chance(35) {
-		next := t.value(pick(t.dice, "n1", "n2", tokens[0]))
-		e.Args = append(e.Args[:5], ">", decimal(-t.age()), t.ttl(), string(next))
+	if t.later != nil && t.later.chance(35) {
+		next, ttl := t.later.value(pick(*t.later, "n1", "n2", tokens[0])), decimal(pick(*t.later, ttls...))
+		e.Args = append(e.Args[:5], ">", decimal(-t.age()), ttl, string(next))
 		return
 	}
 	if waiter, ok := t.waiter(); ok && t.chance(15) {

@@ -145,6 +145,8 @@ func (r *run) stand(o Obtaining, place spotInLine, at float64, fronts []front, r
 			r.leave(o, place)
 		}
 		r.enter(o, at, fronts)
+		clear(r.fronts)
+		clear(r.heads)
 	}
 	if o.Line.Place.IsPossible() || !fronts[0].isWaited() {
 		s.heard = r.publish(o.Line.Sharded, o.Line.Channel, "") > 0

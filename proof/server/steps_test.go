@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/seed-14de3678/redislock/internal/proto"
@@ -14,10 +15,16 @@ type thrower struct {
 	space  Space // as it is now
 	micros int64
 	heard  map[string]int
+	// later throws what courses did not have at first, so that those without it are still the same; nil: this is one of them.
+	later *dice
 }
 
-func (d dice) thrower() *thrower {
-	return &thrower{dice: d, micros: begin, heard: map[string]int{"pp:one": 1, "pp:two": 2, "ss:three": 1}}
+func (d dice) thrower(c course) *thrower {
+	t := &thrower{dice: d, micros: begin, heard: map[string]int{"pp:one": 1, "pp:two": 2, "ss:three": 1}}
+	if !c.first {
+		t.later = &dice{Rand: rand.New(rand.NewPCG(c.seed, 1))}
+	}
+	return t
 }
 
 // step throws the next step.
