@@ -2,6 +2,7 @@ package local
 
 var texts = map[mistake]string{
 	overtook: "somebody who stands in line is passed by one that came later",
+	skipped:  "somebody in a local line is passed by one that came later",
 	notFree:  "a Release was executed, and the keys are still the releaser's",
 }
 

@@ -21,7 +21,7 @@
 // In each state
 //   - no two hold locks that exclude each other, and whoever counts on a lock has it in Redis;
 //   - nobody was given its keys before somebody alive who stood in line, wanted one of them, and had come before: to within the
-//     way of that one's request;
+//     way of that one's request; nor before one that came before it in its local line, whose request was sent in time or not at all;
 //   - a Release that was executed, and was not overtaken, has freed the keys of the releaser.
 //
 // When nothing can happen any more nobody waits, no key is locked for somebody whose call has ended, and nobody stands in
@@ -60,6 +60,7 @@ const (
 	leaves
 	neverAsked
 	marked
+	foremost
 	order
 	bothGuards
 	ownHalf
@@ -69,6 +70,7 @@ const (
 	tellsNext
 	takenIn
 	atOnce
+	code
 	clock
 )
 
@@ -83,6 +85,7 @@ var rules = explore.Table[rule]{
 	leaves:     {Name: "leaves", Text: "whoever returns stays in the local line"},
 	neverAsked: {Name: "neverasked", Text: "a Release carries one that has asked"},
 	marked:     {Name: "marked", Text: "whom a Release carries is not marked, and may ask meanwhile"},
+	foremost:   {Name: "foremost", Text: "a Release carries the first that has never asked, also behind one that has"},
 	order:      {Name: "order", Text: "whom a Release carries goes before all who stand in line"},
 	bothGuards: {Name: "bothguards", Text: "a Release that carries asks for the guard of the releaser alone"},
 	ownHalf:    {Name: "ownhalf", Text: "below the guard of the next nothing is done at all"},
@@ -92,6 +95,7 @@ var rules = explore.Table[rule]{
 	tellsNext:  {Name: "tellsnext", Text: "a Release without an answer does not tell whom it carried"},
 	takenIn:    {Name: "takenin", Text: "nobody takes in the answer to a Release whose context has ended"},
 	atOnce:     {Name: "atonce", Text: "whoever was carried and not given its keys waits for a message"},
+	code:       {Name: "code", Text: "a Release that was executed counts as one that gave the keys to the next"},
 	clock:      {Name: "clock", Text: "the server's clock is set back: then those who come are before those who stand"},
 }
 
@@ -124,8 +128,8 @@ func GroupsWith(more int) []explore.Group {
 		Page:     "docs/waiting.md#standing-in-line",
 		Programs: func(without string) []explore.Program { return programs(rules.Named(without), more) },
 		Rules: rules.Of(
-			apart, newcomers, looks, newestOnly, tellsFirst, slowly, pausing, leaves, neverAsked, marked, order,
-			bothGuards, ownHalf, closes, givesUp, freesFirst, tellsNext, takenIn, atOnce, clock,
+			apart, newcomers, looks, newestOnly, tellsFirst, slowly, pausing, leaves, neverAsked, marked, foremost, order,
+			bothGuards, ownHalf, closes, givesUp, freesFirst, tellsNext, takenIn, atOnce, code, clock,
 		),
 	}}
 }

@@ -48,7 +48,8 @@ func (x *script) take(w int) {
 }
 
 // judge takes note if w is given its keys before somebody alive who stands in line, wants one of them, and came before w: at a time
-// that is later than its arrival by no more than the way of its request.
+// that is later than its arrival by no more than the way of its request. So it does if somebody before w in its local line is passed
+// who does not stand in line yet, but has only just asked, or was kept back.
 func (x *script) judge(w int) {
 	its := x.m.roles[w].want
 	if x.holds(w) {
@@ -58,6 +59,11 @@ func (x *script) judge(w int) {
 		alive := c.phase == asking || c.phase == standing || c.phase == local
 		if v != w && alive && x.stands(v) && x.m.roles[v].want.against(its) && c.due < x.callers[w].arrived {
 			x.wrong = overtook
+		}
+		justAsked := c.phase == carried || c.phase == asking && !c.open && !c.slow && !x.stands(v)
+		keptBack := c.phase == local && !c.asked
+		if v != w && (justAsked || keptBack) && x.m.inOneLine(v, w) && c.arrived < x.callers[w].arrived {
+			x.wrong = skipped
 		}
 	}
 }

@@ -103,6 +103,7 @@ type mistake int8
 const (
 	right mistake = iota
 	overtook
+	skipped
 	notFree
 )
 

@@ -31,11 +31,12 @@ func (m *program) before(s *state, p int) bool {
 	return false
 }
 
-// localNext is the first of those who wait in the Client of p for the keys of p; -1 if nobody does.
-func (m *program) localNext(s *state, p int) int {
+// localNext is the first of those who wait in the Client of p for the keys of p; fresh: of those who have never asked. -1 if nobody
+// does.
+func (m *program) localNext(s *state, p int, fresh bool) int {
 	found := -1
 	for q, c := range s.callers {
-		waits := c.phase >= local && c.phase <= standing
+		waits := c.phase >= local && c.phase <= standing && (!fresh || !c.asked)
 		if q != p && m.inOneLine(p, q) && waits && (found < 0 || c.arrived < s.callers[found].arrived) {
 			found = q
 		}
@@ -155,7 +156,7 @@ func (v *stepper) gives() {
 // release sends the Release of a caller, which carries the local next if that has never asked.
 func (v *stepper) release(x *script, c *caller) {
 	c.phase, c.sent, c.carries = freeing, x.clock, 0
-	w := v.m.localNext(x.state, v.p)
+	w := v.m.localNext(x.state, v.p, v.m.without == foremost)
 	if w < 0 {
 		return
 	}
@@ -181,7 +182,7 @@ func (v *stepper) frees() {
 	execute := func(x *script, c *caller, full bool) bool { return x.release(v.p, w, c.number, c.sent, full) }
 	v.do("the Release of %d is executed, and answered", func(x *script, c *caller) {
 		given := execute(x, c, false)
-		v.told(x, c, w, given)
+		v.told(x, c, w, given || v.m.without == code)
 	})
 	if w >= 0 {
 		v.spend(full, "the Release of %d finds no memory for the next, and is answered", func(x *script, c *caller) {

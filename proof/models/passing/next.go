@@ -145,8 +145,8 @@ func (v *stepper) waits(p int) {
 func (v *stepper) holds(p int) {
 	if v.s.release.token == 0 {
 		v.do(p, "%d releases", func(x *script) { x.frees(p, false) })
+		v.spend(leaving, p, "%d releases, and leaves the key for a tick", func(x *script) { x.frees(p, true) })
 	}
-	v.spend(leaving, p, "%d releases, and leaves the key for a tick", func(x *script) { x.frees(p, true) })
 	h := v.s.hold
 	if v.s.renewal.token == 0 {
 		v.spend(renewals, p, "%d is renewed: the request is sent", func(x *script) {
