@@ -32,7 +32,8 @@
 // Time: a lease ends at any moment, and package passing counts. Waiters whose entries are too old, lost messages, connections
 // that are cut: package line. Fencing numbers. A line that expires because of a place that is later than now. Callers that poll.
 // Two callers at one place: nobody notices, because each script takes the same one for the first. That a Release carries somebody
-// only if the whole set is as the releaser took it: without that nothing is violated here.
+// only if the whole set is as the releaser took it, and the guard of the releaser, whose token is used once: without these nothing
+// is violated here. Of the requests of one kind that are under way when a process is killed the last is executed, no other.
 //
 // # What cannot be promised
 //
