@@ -4,7 +4,7 @@
 //	make models                     # all of them, in a few minutes
 //	make models MODELS='^lines$'    # one group of them
 //	go run ./proof/models -run '^base$' -break unaskedentry -trace   # how a violation comes about
-//	go run ./proof/models -more 1                             # one more unanswered try in package late: long
+//	go run ./proof/models -more 1                             # one more unanswered try in packages late and local: long
 //	go run ./proof/models -list                               # a table of the groups and their rules
 //
 // A model in which a rule can be left out without a violation says nothing about that rule, so that is a failure as well.
@@ -22,18 +22,23 @@ import (
 	"github.com/seed-14de3678/redislock/proof/models/late"
 	"github.com/seed-14de3678/redislock/proof/models/lease"
 	"github.com/seed-14de3678/redislock/proof/models/line"
+	"github.com/seed-14de3678/redislock/proof/models/local"
 	"github.com/seed-14de3678/redislock/proof/models/modes"
 	"github.com/seed-14de3678/redislock/proof/models/outlive"
+	"github.com/seed-14de3678/redislock/proof/models/passing"
 	"github.com/seed-14de3678/redislock/proof/models/redlock"
 	"github.com/seed-14de3678/redislock/proof/models/renewal"
 )
 
-// groups returns all models. In those of package late so many more tries may stay without an answer.
+// groups returns all models. In those of packages late and local so many more tries may stay without an answer; those of package
+// passing go on for so many more ticks.
 func groups(more int) []explore.Group {
 	return slices.Concat(
 		late.GroupsWith(more),
 		lease.Groups(),
 		line.Groups(),
+		local.GroupsWith(more),
+		passing.GroupsWith(more),
 		modes.Groups(),
 		renewal.Groups(),
 		outlive.Groups(),
@@ -44,7 +49,7 @@ func groups(more int) []explore.Group {
 func main() {
 	pattern := flag.String("run", "", "only the models whose names match this expression")
 	only := flag.String("break", "", "only without the rule of this name; nothing: only with all")
-	more := flag.Int("more", 0, "how many more tries may stay without an answer, in the models of late requests")
+	more := flag.Int("more", 0, "how many more tries may stay without an answer, in the models of late requests and of local lines, and ticks of passing on")
 	traces := flag.Bool("trace", false, "show the shortest way to each kind of violation")
 	list := flag.Bool("list", false, "only list the groups and their rules")
 	flag.Parse()
