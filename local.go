@@ -147,8 +147,11 @@ func (o *obtaining) conflictHere() *ConflictError {
 	holder, seen := o.line.behind.Blocker(o.asked.began)
 	if l, is := holder.(*Lock); is {
 		l.mu.Lock()
-		left := clock.Now().Until(l.deadline)
+		left, isHeld := clock.Now().Until(l.deadline), l.state == held
 		l.mu.Unlock()
+		if !isHeld {
+			return nil // its Release is under way
+		}
 		set := o.want.set
 		return &ConflictError{Key: set.keys[0][set.cut:], Mode: ModeWrite, Metadata: l.Metadata(), TTL: left}
 	}
@@ -170,12 +173,12 @@ func (o *obtaining) leaveLocal(lock *Lock) {
 	}
 }
 
-// isHeldHere reports whether a lock of the Client is held, and has not ended by itself.
-func isHeldHere(lock any) bool {
+// hasKeys reports whether a lock of the Client may have its keys still: it has not ended by itself, and was not lost.
+func hasKeys(lock any) bool {
 	l := lock.(*Lock)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.state == held && !clock.Now().Reached(l.deadline)
+	return l.state != lost && !clock.Now().Reached(l.deadline)
 }
 
 // A carrying is the part of a Release that may give its keys to the next Obtain of the Client.

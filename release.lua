@@ -81,14 +81,15 @@ end
 --#include common.lua
 
 -- The next owner has come before everybody who stands in line, and no guard is against it or
--- against this request.
+-- against this request. Whoever has a place later than now came before the clock was set back.
 local now, micros
 local goes_first = gives and whole
 if goes_first then
   now, micros = clock()
   for i = 1, has_line and n or 0 do
     local its = i == 1 and front or redis.pcall('zrange', KEYS[n + i], '0', '0', 'withscores')
-    if its.err or (its[2] or MOST) - micros <= age then
+    local place = not its.err and tonumber(its[2] or GUARDS) or 0
+    if place <= micros + age or place > micros and place < GUARDS then
       goes_first = false
     end
   end

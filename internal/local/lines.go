@@ -22,7 +22,7 @@ const (
 // Lines are the lines of one Client. They are safe for concurrent use.
 type Lines struct {
 	Schedule *clock.Schedule
-	IsHeld   func(lock any) bool // reports whether a lock is held; the mutex is held meanwhile
+	HasKeys  func(lock any) bool // reports whether a lock may have its keys; the mutex is held meanwhile
 
 	mu    sync.Mutex
 	byKey map[Key]*Line

@@ -65,6 +65,9 @@ func (r *run) goesFirst(q Releasing) bool {
 		if len(line) == 0 || line[0].Score <= arrived {
 			return false
 		}
+		if line[0].Score > float64(r.Micros) && !line[0].IsGuard() {
+			return false // it came before the clock was set back
+		}
 	}
 	owner := q.Value.Token()
 	if q.Stamp.Is {
