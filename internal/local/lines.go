@@ -70,11 +70,16 @@ type Waiter struct {
 type State uint8
 
 const (
-	Away    State = iota // it stands in no line
-	Behind               // it waits
-	Carried              // a Release that is under way may give it the keys
-	Given                // it was given the keys
-	Asks                 // it asks Redis
+	// Away: it stands in no line.
+	Away State = iota
+	// Behind: it waits.
+	Behind
+	// Carried: a Release that is under way may give it the keys.
+	Carried
+	// Given: it was given the keys.
+	Given
+	// Asks: it asks Redis.
+	Asks
 )
 
 // A Grant is how a waiter came by its keys.
