@@ -42,16 +42,13 @@ func (l *Lock) RaiseFence(ctx context.Context, number int64) error {
 // raise asks once, and reports whether it has to ask again; if that has no end the error says why.
 func (l *Lock) raise(ctx context.Context, number int64) (redo bool, err error) {
 	l.mu.Lock()
-	set, ttl := l.set, l.ttl
-	switch {
-	case set.fences == nil:
+	set, ttl := l.set, l.lease.TTL
+	if err = l.endedLocked(); set.fences == nil {
 		err = errNotFenced
-	case l.state != held:
-		err = l.endedLocked()
 	}
 	l.mu.Unlock()
 	if err != nil {
-		return false, fmt.Errorf("redislock: raise fence %s: %w", set, err)
+		return false, about("raise fence", set, err)
 	}
 	owner := l.ownerNow()
 	defer owner.Done(l.token())
@@ -62,8 +59,8 @@ func (l *Lock) raise(ctx context.Context, number int64) (redo bool, err error) {
 	if err := l.client.ask(ctx, r, "raise fence", set, patience); err != nil {
 		return false, err
 	}
-	if _, redo, err = l.verdict("raise fence", r); err != nil {
-		return redo, err
+	if _, redo, err = l.verdict(r); err != nil {
+		return redo, about("raise fence", l.snapshot(), err)
 	}
 	l.mu.Lock()
 	l.number = max(l.number, number)

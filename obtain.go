@@ -68,12 +68,14 @@ func (c *Client) with(ctx context.Context, token string, set Set, ttl time.Durat
 	}
 	held := lock.Context(ctx)
 	defer func() {
-		if lock.wasReleased() {
+		lock.mu.Lock()
+		state, over := lock.state, lock.over
+		lock.mu.Unlock()
+		if state == released && over == errReleased { //nolint:errorlint // it is this value, or the error of a Release
 			return // fn has ended the lock, which is in its context
 		}
-		isLost := lock.isLost()
 		switch failed := lock.Release(ctx); {
-		case isLost, errors.Is(failed, ErrLockNotHeld):
+		case state == lost, errors.Is(failed, ErrLockNotHeld):
 			err = errors.Join(lock.whyLost(failed), err)
 		case failed != nil:
 			c.log.WarnContext(ctx, "redislock: release not confirmed", lock.snapshot().logged("error", failed)...)
