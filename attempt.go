@@ -226,15 +226,13 @@ func (o *obtaining) obtained(sent clock.Moment, number int64) (*Lock, error) {
 	if w.holdAtLeast > 0 {
 		l.keep = clock.Now().Add(w.holdAtLeast) // by now it is certain to have begun
 	}
-	l.mu.Unlock()
 	if w.watchdog {
-		l.mu.Lock()
 		l.watchLocked(true)
-		l.mu.Unlock()
 	}
 	if w.pending {
-		l.watch.renewNow()
+		l.planLocked(clock.Now()) // at once
 	}
+	l.mu.Unlock()
 	return l, nil
 }
 

@@ -188,9 +188,11 @@ func (w *watch) hear(n listen.Notice) {
 	l.client.conn.Start(&c.Call)
 }
 
-// checkLocked builds the request that asks whether the keys are ours.
+// checkLocked builds the request that asks whether the keys are ours: a renewal that leaves the lease as it is.
 func (w *watch) checkLocked() *call {
-	r, n := w.requestLocked(minTTL), w.hears.notice
+	l, n := w.lock, w.hears.notice
+	r := l.refreshing(context.Background(), l.set, minTTL, true)
+	r.isOf(&l.asker, l.owner.Load())
 	r.Then = func(*wire.Call) { w.checked(r, n) }
 	return r
 }

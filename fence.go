@@ -20,9 +20,6 @@ func (l *Lock) Fence() int64 {
 	return l.number
 }
 
-// errNotFenced is the error of operations that need a fenced lock.
-var errNotFenced = errors.New("the lock was obtained without Fenced")
-
 // RaiseFence replaces the number of the lock by one that was given elsewhere, if that is greater. All numbers that are
 // given for any of the keys after that are greater still. Errors are the same as for [Lock.Refresh].
 func (l *Lock) RaiseFence(ctx context.Context, number int64) error {
@@ -44,7 +41,7 @@ func (l *Lock) raise(ctx context.Context, number int64) (redo bool, err error) {
 	l.mu.Lock()
 	set, ttl := l.set, l.lease.TTL
 	if err = l.endedLocked(); set.fences == nil {
-		err = errNotFenced
+		err = errors.New("the lock was obtained without Fenced")
 	}
 	l.mu.Unlock()
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -22,7 +23,7 @@ type leasing struct {
 	before lease.Lease         // as it was before the latest request
 	keeps  bool                // from now on it shortens no lease: another lock of the token has obtained meanwhile
 	call   func(keySet) *call  // builds its call for the set as it is
-	apply  func(proto.Verdict) // takes note, with mu held, of what has changed beside the lease; may be nil
+	apply  func(proto.Verdict) // takes note, with mu held, of what has changed beside the lease
 	// drop, if not nil, does what apply does when the operation is dropped because other locks of the token have
 	// obtained the keys meanwhile.
 	drop func()
@@ -40,7 +41,7 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 	if err != nil {
 		return fmt.Errorf("redislock: refresh: %w", err)
 	}
-	op := &leasing{name: "refresh", ttl: ttl}
+	op := &leasing{name: "refresh", ttl: ttl, apply: func(proto.Verdict) {}}
 	op.call = func(set keySet) *call {
 		// If no lease that the lock may have is longer it shortens none, and then it is never too late. It becomes one that
 		// shortens none if other locks of the token have obtained some of the keys meanwhile.
@@ -56,16 +57,16 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 
 // Downgrade turns the write keys of the set into read keys, in one step, and the lease begins anew. Errors are the same
 // as for Refresh. After an [ErrUnknownOutcome] the lock is held in one mode or the other.
-func (l *Lock) Downgrade(ctx context.Context) error { return l.convert(ctx, "downgrade", false) }
+func (l *Lock) Downgrade(ctx context.Context) error { return l.convert(ctx, "downgrade", 0) }
 
 // Upgrade turns the read keys of the set into write keys, in one step, and the lease begins anew. If somebody else
 // reads one of them the error is a [*ConflictError], and the lock still reads. There is one attempt only, because two
 // readers that both insisted would wait for each other. Other errors are the same as for Refresh.
-func (l *Lock) Upgrade(ctx context.Context) error { return l.convert(ctx, "upgrade", true) }
+func (l *Lock) Upgrade(ctx context.Context) error { return l.convert(ctx, "upgrade", math.MaxInt) }
 
-// convert makes all keys write keys, or all of them read keys. The model in proof/models/modes shows that a writer is
+// convert makes all keys write keys, or all of them read keys: so many of them write. The model in proof/models/modes shows that a writer is
 // alone all the same, and that readers that upgrade do not wait for each other.
-func (l *Lock) convert(ctx context.Context, name string, writes bool) error {
+func (l *Lock) convert(ctx context.Context, name string, write int) error {
 	if err := l.usable(); err != nil {
 		return fmt.Errorf("redislock: %s: %w", name, err)
 	}
@@ -77,26 +78,18 @@ func (l *Lock) convert(ctx context.Context, name string, writes bool) error {
 	}
 	op.call = func(set keySet) *call {
 		r := new(call)
-		q := proto.Convert{Set: set.as(writeKeys(set, writes)).names(), Value: &l.value, TTL: op.ttl, Keeps: op.keeps}
+		q := proto.Convert{Set: set.as(write).names(), Value: &l.value, TTL: op.ttl, Keeps: op.keeps}
 		q.Fill(&r.run)
 		return r.begins(ctx)
 	}
 	op.apply = func(v proto.Verdict) {
-		l.set = l.set.as(writeKeys(l.set, writes))
+		l.set = l.set.as(write)
 		l.number = max(l.number, v.Number)
 	}
-	if !writes {
+	if write == 0 {
 		op.drop = func() { l.set = l.set.as(0) }
 	}
 	return l.extend(ctx, op)
-}
-
-// writeKeys is how many write keys a set has when all of it writes, or reads.
-func writeKeys(set keySet, writes bool) int {
-	if writes {
-		return len(set.keys)
-	}
-	return 0
 }
 
 // extend runs a script that gives the set a new lease.
@@ -242,10 +235,7 @@ func (l *Lock) leasedLate(r *call, op *leasing) {
 		return
 	}
 	defer func() { <-l.turn }()
-	l.mu.Lock()
-	latest := l.lease.Changes == op.before.Changes+2 // it has begun, and was abandoned
-	l.mu.Unlock()
-	if latest {
+	if l.lease.Changes == op.before.Changes+2 { // it has begun, and was abandoned; who has the turn changes this
 		_, _ = l.leased(r, op)
 	}
 }
@@ -275,9 +265,7 @@ func (l *Lock) extended(sent clock.Moment, op *leasing, v proto.Verdict) error {
 	err := l.endedLocked()
 	inTime := err == nil && l.lease.Confirm(sent, clock.Now(), op.ttl)
 	if inTime {
-		if op.apply != nil {
-			op.apply(v)
-		}
+		op.apply(v)
 		l.planLocked(l.lease.Next(sent))
 	}
 	set := l.set
@@ -292,12 +280,9 @@ func (l *Lock) extended(sent clock.Moment, op *leasing, v proto.Verdict) error {
 // undone reports whether it is certain that no try of the call has done anything or can still do it. The server may
 // have refused a command inside the script for good, after other commands of it were done.
 func (r *call) undone() bool {
-	if r.Err == nil || r.IsUnanswered() {
-		return r.isOvertaken() && !r.IsUnanswered()
-	}
 	_, answered := errors.AsType[redis.Error](r.Err)
-	kind := wire.Classify(r.Err)
-	return kind == wire.Passing || kind == wire.Final && !answered
+	refused := r.Err != nil && (wire.Classify(r.Err) == wire.Passing || wire.Classify(r.Err) == wire.Final && !answered)
+	return !r.IsUnanswered() && (refused || r.isOvertaken())
 }
 
 // refreshing prepares a new lease of ttl for a set.

@@ -58,10 +58,9 @@ func (c *Client) Attach(keys []string, token string) *Lock {
 	err := c.usable()
 	if err == nil {
 		l.label = c.newLabel(nil)
-		l.set, err = c.newKeySet(Set{Write: keys}, nil)
-	}
-	if err == nil {
-		err = cmp.Or(c.placement.check(l.set), checkToken(token))
+		if l.set, err = c.newKeySet(Set{Write: keys}, nil); err == nil {
+			err = cmp.Or(c.placement.check(l.set), checkToken(token))
+		}
 	}
 	if err != nil {
 		l.label = &label{faulty: err}
@@ -78,12 +77,8 @@ func (l *Lock) Token() string {
 	if l.isNothing() {
 		return ""
 	}
-	l.mu.Lock()
-	show := !l.tokenKnown.Load()
-	keys := l.set.keys
-	l.mu.Unlock()
-	if show {
-		l.show(keys)
+	if !l.tokenKnown.Load() {
+		l.show(l.snapshot().keys)
 	}
 	return l.token()
 }

@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,7 +77,10 @@ func (c *Client) with(ctx context.Context, token string, set Set, ttl time.Durat
 		}
 		switch failed := lock.Release(ctx); {
 		case state == lost, errors.Is(failed, ErrLockNotHeld):
-			err = errors.Join(lock.whyLost(failed), err)
+			lock.mu.Lock()
+			why := cmp.Or(lock.why, error(&lossError{lock.set, failed})) // the Release may have found it out
+			lock.mu.Unlock()
+			err = errors.Join(why, err)
 		case failed != nil:
 			c.log.WarnContext(ctx, "redislock: release not confirmed", lock.snapshot().logged("error", failed)...)
 		}

@@ -24,11 +24,11 @@ func (l *Lock) Release(ctx context.Context) error {
 	if free {
 		return nil
 	}
-	if err := l.usable(); err != nil {
-		return fmt.Errorf("redislock: release: %w", err)
-	}
 	if first.call != nil {
 		return l.settle(p, l.free(ctx, p, first))
+	}
+	if err := l.usable(); err != nil {
+		return fmt.Errorf("redislock: release: %w", err)
 	}
 	return l.release(ctx)
 }
@@ -40,9 +40,7 @@ func (l *Lock) release(ctx context.Context) (err error) {
 	p, end := l.stopLocked()
 	over := l.over
 	l.mu.Unlock()
-	if end != nil {
-		end(context.Canceled)
-	}
+	end(context.Canceled)
 	if pace.IsGivingBack(ctx) {
 		p.keep = clock.Moment{} // nobody was given the lock
 	}
@@ -127,15 +125,14 @@ type part struct {
 	claim   *owners.Claim // nil if there is none; see unclaim
 }
 
-// stopLocked ends the hold on this side: no watchdog, no contexts. It returns a function to call without mu, or nil.
+// stopLocked ends the hold on this side: no watchdog, no contexts. It returns a function to call without mu.
 func (l *Lock) stopLocked() (p part, end func(error)) {
 	p = part{set: l.set, lease: l.lease, keep: l.keep, whole: true, freeing: l.freeing, owner: l.owner.Load(), claim: l.claim}
-	l.claim = nil
+	l.claim, end = nil, func(error) {}
 	if l.state != held {
-		return p, nil
+		return p, end
 	}
-	l.state = released
-	if l.watch != nil {
+	if l.state = released; l.watch != nil {
 		p.watched = true
 		end = l.watch.endLocked()
 	}
@@ -266,7 +263,7 @@ func (l *Lock) freed(r *call, p part) error {
 	err = l.whyMissingLocked(missing)
 	l.mu.Unlock()
 	if err = about("release", p.set, err); p.watched {
-		l.client.logLoss(p.set, err)
+		l.client.log.Warn(logLoss, p.set.logged("error", err)...)
 	}
 	return err
 }

@@ -91,9 +91,7 @@ func (l *Lock) releaseShort(ctx context.Context) (free bool, p part, s sent) {
 	}
 	p, end := l.stopLocked()
 	l.mu.Unlock()
-	if end != nil {
-		end(context.Canceled)
-	}
+	end(context.Canceled)
 	r := l.client.newCall()
 	r.run.Plain(p.set.keys, p.set.lines, &l.value, 0)
 	r.begins(ctx).of, r.Tracker, r.Plain = &l.asker, r, true

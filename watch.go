@@ -55,8 +55,9 @@ func (l *Lock) Context(ctx context.Context) context.Context {
 
 // Lost returns a channel that is closed when the lock is lost: see [Lock.Context].
 func (l *Lock) Lost() <-chan struct{} {
+	fresh := make(chan struct{})
 	if l.isNothing() {
-		return make(chan struct{})
+		return fresh
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,21 +65,14 @@ func (l *Lock) Lost() <-chan struct{} {
 	case held:
 		w := l.watchLocked(false)
 		if w.lost == nil {
-			w.lost = make(chan struct{})
+			w.lost = fresh
 		}
 		return w.lost
 	case lost:
-		return closedChannel
-	default:
-		return make(chan struct{})
+		close(fresh)
 	}
+	return fresh
 }
-
-var closedChannel = func() chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}()
 
 // watchLocked makes sure that the lock is watched.
 func (l *Lock) watchLocked(renews bool) *watch {
@@ -129,7 +123,8 @@ func (w *watch) Run(at clock.Moment) {
 	due, next := l.lease.Due(at, w.next)
 	if due {
 		ttl, changes := l.lease.TTL, l.lease.Changes
-		r = w.requestLocked(ttl)
+		r = l.refreshing(context.Background(), l.set, ttl, true)
+		r.isOf(&l.asker, l.owner.Load())
 		r.Replicas = replicasFor(l.client.replicas, ttl)
 		r.Then = func(*wire.Call) { w.renewed(r, ttl, changes) }
 	}
@@ -140,35 +135,29 @@ func (w *watch) Run(at clock.Moment) {
 	}
 }
 
-// requestLocked prepares a renewal. One of the least ttl leaves the lease as it is, and only asks whether the keys are ours.
-func (w *watch) requestLocked(ttl time.Duration) *call {
-	l := w.lock
-	r := l.refreshing(context.Background(), l.set, ttl, true)
-	r.isOf(&l.asker, l.owner.Load())
-	return r
-}
-
 // renewed handles the answer to a renewal. If a Refresh has changed something since it was sent, that stands.
 func (w *watch) renewed(r *call, ttl time.Duration, changes int) {
 	l := w.lock
 	_, redo, err := l.verdict(r)
-	if redo {
-		w.renewNow() // the request that overtook it may have made the lease shorter
-		return
-	}
 	l.mu.Lock()
-	counts := l.state == held && !clock.Now().Reached(l.lease.Alarm())
-	if l.state == held {
-		err = about("renew", l.set, err)
-		w.failed = err
-	}
+	set, at := l.set, clock.Now()
+	counts := l.state == held && !redo && !at.Reached(l.lease.Alarm())
 	if err == nil && w.hears != nil {
 		w.hears.notice = nil
 	}
-	if err == nil && counts && l.lease.Renew(r.Sent, ttl, changes) {
-		l.planLocked(l.lease.Next(r.Sent))
+	switch {
+	case l.state != held:
+	case redo:
+		l.planLocked(at) // the request that overtook it may have made the lease shorter
+	case err != nil:
+		err = about("renew", set, err)
+		w.failed = err
+	default:
+		w.failed = nil
+		if counts && l.lease.Renew(r.Sent, ttl, changes) {
+			l.planLocked(l.lease.Next(r.Sent))
+		}
 	}
-	set := l.set
 	l.mu.Unlock()
 	if !counts {
 		return // released; or the answer is too late, and the loss is being told
@@ -181,15 +170,6 @@ func (w *watch) renewed(r *call, ttl time.Duration, changes int) {
 
 // clientClosed declares the lock lost: nobody renews it any more.
 func (w *watch) clientClosed() { w.lock.lose(wire.ErrClosed) }
-
-// renewNow has the next renewal follow at once.
-func (w *watch) renewNow() {
-	w.lock.mu.Lock()
-	defer w.lock.mu.Unlock()
-	if w.lock.state == held {
-		w.lock.planLocked(clock.Now())
-	}
-}
 
 // endLocked ends the watch. It returns a function that tells the contexts, and then Lost unless nothing is lost. Call
 // that without mu.
@@ -225,11 +205,10 @@ func (l *Lock) missing(keys []string) error {
 // whyMissingLocked is the error of keys that are not ours. It says that somebody has broken them, if the Client has heard so.
 func (l *Lock) whyMissingLocked(keys []string) error {
 	err := &missingError{keys: withoutPrefix(keys, l.set.cut)}
-	if l.watch == nil || l.watch.hears == nil {
-		return err
-	}
-	if n := l.watch.hears.notice; n != nil && !n.Ended && n.Concerns(keys) {
-		err.broken, err.reason = ErrBroken, n.Reason
+	if w := l.watch; w != nil && w.hears != nil {
+		if n := w.hears.notice; n != nil && !n.Ended && n.Concerns(keys) {
+			err.broken, err.reason = ErrBroken, n.Reason
+		}
 	}
 	return err
 }
@@ -245,20 +224,18 @@ func (l *Lock) lose(why error) {
 	l.state, l.why = lost, why
 	set, mine, announced := l.set, l.claim, l.label != nil && l.label.announced
 	l.claim = nil
-	var end func(error)
+	end := func(error) {}
 	if l.watch != nil {
 		end = l.watch.endLocked()
 	}
 	l.mu.Unlock()
 
-	if end != nil {
-		end(causeOf(why))
-	}
+	end(causeOf(why))
 	l.owner.Load().Drop(mine)
 	if errors.Is(why, wire.ErrClosed) { // its holder has closed the Client
 		l.client.log.Info("redislock: client closed, lock left to its ttl", set.logged()...)
 	} else {
-		l.client.logLoss(set, why)
+		l.client.log.Warn(logLoss, set.logged("error", why)...)
 	}
 	if announced { // else the hooks are told once they know of the lock
 		l.report(context.Background(), l.client.hooks.Lost, clock.Now(), 0, why)
@@ -273,17 +250,5 @@ func causeOf(why error) error {
 	return ErrLockLost
 }
 
-// logLoss logs once that a lock was lost, whichever part has found it out.
-func (c *Client) logLoss(set keySet, why error) {
-	c.log.Warn("redislock: lock lost", set.logged("error", why)...)
-}
-
-// whyLost is the error of a lost lock, which a Release may have found out.
-func (l *Lock) whyLost(released error) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.why != nil {
-		return l.why
-	}
-	return &lossError{l.set, released}
-}
+// logLoss is logged once, by whichever part finds out the loss.
+const logLoss = "redislock: lock lost"

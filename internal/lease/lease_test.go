@@ -132,6 +132,8 @@ func TestRenew(t *testing.T) {
 	}
 	settled := asking(time.Minute)
 	settled.Settle(begun(), false)
+	unknown := asking(5 * time.Second)
+	unknown.Settle(begun(), false)
 	for _, test := range []struct {
 		name    string
 		lease   Lease
@@ -146,6 +148,7 @@ func TestRenew(t *testing.T) {
 		{"a change to less is under way, which may be done after it", asking(5 * time.Second), 3 * time.Second, 1, true, 5 * time.Second, 3 * time.Second},
 		{"a change has begun since", asking(time.Minute), 3 * time.Second, 0, false, 10 * time.Second, 0},
 		{"a change has ended since", settled, 3 * time.Second, 1, false, 10 * time.Second, 0},
+		{"a change to less has ended before it was sent", unknown, 3 * time.Second, 2, true, 10 * time.Second, 3 * time.Second},
 		{"an earlier one whose answer comes last", begun(), -1, 0, false, 10 * time.Second, 0},
 	} {
 		l := test.lease
