@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/inctx"
+	"github.com/seed-14de3678/redislock/internal/lease"
 	"github.com/seed-14de3678/redislock/internal/pace"
 	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/shown"
@@ -175,7 +176,7 @@ func (o *obtaining) failed(ctx context.Context, r *call) error {
 	}
 	cut := r.Cut != nil
 	r.Cut = nil
-	err := explained("obtain", o.want.set, r, false) // it gives back what it has done
+	err := about("obtain", o.want.set, r.fault(false)) // it gives back what it has done
 	if !cut {
 		return err
 	}
@@ -203,8 +204,8 @@ func (o *obtaining) refused(sent clock.Moment, a *proto.Answer, conflict *Confli
 func (o *obtaining) obtained(sent clock.Moment, number int64) (*Lock, error) {
 	w := &o.want
 	o.left.intents = false
-	deadline := sent.Add(clock.Window(w.ttl))
-	if at := clock.Now(); at.Reached(deadline) {
+	begun := lease.Begin(sent, w.ttl)
+	if at := clock.Now(); at.Reached(begun.Deadline) {
 		// The way to the server takes too long, or this process was paused. The lease may be over already, and somebody
 		// else may have the lock.
 		o.left.unused = true
@@ -223,21 +224,17 @@ func (o *obtaining) obtained(sent clock.Moment, number int64) (*Lock, error) {
 	}
 	l := o.lock
 	l.mu.Lock()
-	l.set, l.ttl, l.certain, l.longest = w.set, w.ttl, w.ttl, w.ttl
-	l.obtained, l.deadline = sent, deadline
-	l.number = number
+	l.set, l.lease, l.number = w.set, begun, number
 	if w.holdAtLeast > 0 {
 		l.keep = clock.Now().Add(w.holdAtLeast) // by now it is certain to have begun
 	}
-	l.mu.Unlock()
 	if w.watchdog {
-		l.mu.Lock()
 		l.watchLocked(true)
-		l.mu.Unlock()
 	}
 	if w.pending {
-		l.watch.renewNow()
+		l.planLocked(clock.Now()) // at once
 	}
+	l.mu.Unlock()
 	return l, nil
 }
 

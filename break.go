@@ -2,7 +2,6 @@ package redislock
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/seed-14de3678/redislock/internal/count"
@@ -52,7 +51,7 @@ func (c *Client) Break(ctx context.Context, keys []string, reason string) ([]Hol
 		if unknown {
 			c.closeBreak(by, set)
 		}
-		err := explained("break", set, r, unknown)
+		err := about("break", set, r.fault(unknown))
 		if unknown {
 			c.logUnknownBreak(ctx, set, reason, err)
 		}
@@ -191,8 +190,7 @@ func (w *watch) hear(n listen.Notice) {
 
 // checkLocked builds the request that asks whether the keys are ours: a renewal that leaves the lease as it is.
 func (w *watch) checkLocked() *call {
-	l := w.lock
-	n := w.hears.notice
+	l, n := w.lock, w.hears.notice
 	r := l.refreshing(context.Background(), l.set, minTTL, true)
 	r.isOf(&l.asker, l.owner.Load())
 	r.Then = func(*wire.Call) { w.checked(r, n) }
@@ -225,32 +223,10 @@ func (w *watch) checked(r *call, n *listen.Notice) {
 		next = w.checkLocked()
 	}
 	l.mu.Unlock()
-	if isLost && !l.freedMeanwhile(v.Missing) {
-		_ = l.missing("check", v.Missing)
+	if isLost {
+		_ = l.missing(v.Missing)
 	}
 	if next != nil {
 		l.client.conn.Start(&next.Call)
 	}
-}
-
-// whyMissing is the error of keys that are not ours. It says that somebody has broken them, if the Client has heard so.
-func (l *Lock) whyMissing(keys []string, cut int) error {
-	err := &missingError{keys: withoutPrefix(keys, cut)}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.watch == nil || l.watch.hears == nil {
-		return err
-	}
-	if n := l.watch.hears.notice; n != nil && !n.Ended && n.Concerns(keys) {
-		err.broken, err.reason = ErrBroken, n.Reason
-	}
-	return err
-}
-
-// causeOf is the cause that contexts get when a lock is lost for this reason.
-func causeOf(why error) error {
-	if errors.Is(why, ErrBroken) {
-		return why
-	}
-	return ErrLockLost
 }

@@ -230,7 +230,7 @@ func (e *missingError) what() string {
 
 // A lossError is the [ErrLockLost] of a lock for a reason, and says neither twice.
 type lossError struct {
-	set string // as errors name it
+	set keySet
 	why error
 }
 

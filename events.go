@@ -26,11 +26,11 @@ func (l *Lock) shown() shown.Lock {
 		return shown.Lock{}
 	}
 	l.mu.Lock()
-	set, state, attached := l.set, l.state, l.obtained == (clock.Moment{})
+	set, state, its := l.set, l.state, l.lease
 	l.mu.Unlock()
 	keys := set.shown()
-	of := shown.Lock{Write: keys[:set.write], Read: keys[set.write:], Until: l.Deadline()}
-	if attached {
+	of := shown.Lock{Write: keys[:set.write], Read: keys[set.write:], Until: its.Deadline.Time()}
+	if its.Obtained == (clock.Moment{}) {
 		of = shown.Lock{Unknown: keys, Until: of.Until}
 	}
 	switch state {
@@ -76,8 +76,8 @@ func (l *Lock) event(set keySet, began clock.Moment, attempts int, err error) Ev
 	e := l.label.event(set, began, attempts, err)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.obtained != (clock.Moment{}) {
-		e.Held = clock.Now().Since(l.obtained)
+	if began := l.lease.Obtained; began != (clock.Moment{}) {
+		e.Held = clock.Now().Since(began)
 	}
 	e.Fence, e.Ended = l.number, l.state != held
 	return e
@@ -87,16 +87,16 @@ func (l *Lock) event(set keySet, began clock.Moment, attempts int, err error) Ev
 func (l *Lock) expires() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.state != held || l.watch != nil && l.watch.renews || l.deadline == (clock.Moment{}) {
+	if l.state != held || l.watch != nil && l.watch.renews {
 		return time.Time{}
 	}
-	return l.deadline.Time()
+	return l.lease.Deadline.Time()
 }
 
 // announce notes that the hooks were told of the lock, and tells them if it was lost meanwhile.
 func (l *Lock) announce() {
 	l.mu.Lock()
-	l.announced = true
+	l.label.announced = true
 	isLost, why := l.state == lost, l.why
 	l.mu.Unlock()
 	if isLost {

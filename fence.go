@@ -20,9 +20,6 @@ func (l *Lock) Fence() int64 {
 	return l.number
 }
 
-// errNotFenced is the error of operations that need a fenced lock.
-var errNotFenced = errors.New("the lock was obtained without Fenced")
-
 // RaiseFence replaces the number of the lock by one that was given elsewhere, if that is greater. All numbers that are
 // given for any of the keys after that are greater still. Errors are the same as for [Lock.Refresh].
 func (l *Lock) RaiseFence(ctx context.Context, number int64) error {
@@ -42,16 +39,13 @@ func (l *Lock) RaiseFence(ctx context.Context, number int64) error {
 // raise asks once, and reports whether it has to ask again; if that has no end the error says why.
 func (l *Lock) raise(ctx context.Context, number int64) (redo bool, err error) {
 	l.mu.Lock()
-	set, ttl := l.set, l.ttl
-	switch {
-	case set.fences == nil:
-		err = errNotFenced
-	case l.state != held:
-		err = l.endedLocked()
+	set, ttl := l.set, l.lease.TTL
+	if err = l.endedLocked(); set.fences == nil {
+		err = errors.New("the lock was obtained without Fenced")
 	}
 	l.mu.Unlock()
 	if err != nil {
-		return false, fmt.Errorf("redislock: raise fence %s: %w", set, err)
+		return false, about("raise fence", set, err)
 	}
 	owner := l.ownerNow()
 	defer owner.Done(l.token())
@@ -62,8 +56,8 @@ func (l *Lock) raise(ctx context.Context, number int64) (redo bool, err error) {
 	if err := l.client.ask(ctx, r, "raise fence", set, patience); err != nil {
 		return false, err
 	}
-	if _, redo, err = l.verdict("raise fence", r); err != nil {
-		return redo, err
+	if _, redo, err = l.verdict(r); err != nil {
+		return redo, about("raise fence", l.snapshot(), err)
 	}
 	l.mu.Lock()
 	l.number = max(l.number, number)

@@ -95,11 +95,14 @@ type Event struct {
 
 // What follows is what the hooks are told, and when. Without hooks nothing is measured for it.
 
-// A label is what all events of one Obtain, and of its lock, have in common.
+// A label is what all events of one Obtain, and of its lock, have in common. The mutex of the lock guards announced.
 type label struct {
 	id   uint64
 	name string // Options.Name
 	way  string
+	// announced is set once the hooks know of the lock; from then on they are told of its loss.
+	announced bool
+	faulty    error // of an Attach, which has no events then: every operation returns it
 }
 
 // newLabel makes the label of a lock; nil if there are no hooks.
@@ -108,9 +111,9 @@ func (s *settings) newLabel(opt *Options) *label {
 	case !s.hooks.any():
 		return nil
 	case opt == nil:
-		return &label{id: serial.Next()}
+		return &label{id: serial.Next(), announced: true}
 	}
-	return &label{serial.Next(), opt.Name, wayOf(opt)}
+	return &label{id: serial.Next(), name: opt.Name, way: wayOf(opt)}
 }
 
 // wayOf says how an Obtain with these options waits.

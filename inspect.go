@@ -130,7 +130,7 @@ func (c *Client) inspected(ctx context.Context, r *call) (KeyState, error) {
 		return KeyState{}, interrupted(ctx, "inspect", set)
 	}
 	if r.Err != nil {
-		return KeyState{}, fault("inspect", set, r)
+		return KeyState{}, about("inspect", set, r.fault(false))
 	}
 	s, err := r.run.State(r.Reply)
 	if err != nil {

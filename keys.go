@@ -102,9 +102,9 @@ func (s keySet) mode() Mode {
 // shown returns the keys as callers name them, not to be changed.
 func (s keySet) shown() []string { return withoutPrefix(s.keys, s.cut) }
 
-// as gives the same keys other modes: the first write of them are write keys.
+// as gives the same keys other modes: the first write of them are write keys, or all if they are fewer.
 func (s keySet) as(write int) keySet {
-	s.write = write
+	s.write = min(write, len(s.keys))
 	return s
 }
 

@@ -147,7 +147,7 @@ func (o *obtaining) conflictHere() *ConflictError {
 	holder, seen := o.line.behind.Blocker(o.asked.began)
 	if l, is := holder.(*Lock); is {
 		l.mu.Lock()
-		left, isHeld := clock.Now().Until(l.deadline), l.state == held
+		left, isHeld := clock.Now().Until(l.lease.Deadline), l.state == held
 		l.mu.Unlock()
 		if !isHeld {
 			return nil // its Release is under way
@@ -178,7 +178,7 @@ func hasKeys(lock any) bool {
 	l := lock.(*Lock)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.state != lost && !clock.Now().Reached(l.deadline)
+	return l.state != lost && !clock.Now().Reached(l.lease.Deadline)
 }
 
 // A carrying is the part of a Release that may give its keys to the next Obtain of the Client.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/lease"
 	"github.com/seed-14de3678/redislock/internal/local"
 	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/proto"
@@ -18,29 +19,19 @@ import (
 // Lock and a zero one hold nothing: each method that can fail returns an [ErrLockNotHeld].
 type Lock struct {
 	asker
-	faulty error     // of Attach: every operation returns it
-	label  *label    // of its events; nil without hooks
-	names  [2]string // has the names of the set if it is one key
+	label *label    // nil without hooks, unless it is a faulty one
+	names [2]string // has the names of the set if it is one key
 
 	mu     sync.Mutex
 	set    keySet
 	number int64 // its fencing number; 0 without
-	term
+	lease  lease.Lease
+	turn   chan struct{} // full while a Refresh, Downgrade or Upgrade is under way; nil before the first one
+	keep   clock.Moment  // until then a Release leaves the keys; zero: it frees them
 	ending
-	claim  *owners.Claim // if callers know its token, while it is held
-	watch  *watch        // for the watchdog, or for Context and Lost
-	line   *local.Line   // of the Obtains of this Client that want its set; nil if it knows of none
-	change *change       // of its lease; nil before the first Refresh, Downgrade or Upgrade
-}
-
-// A term is what a lock knows of its lease.
-type term struct {
-	ttl      time.Duration
-	longest  time.Duration // the longest ttl that any request has asked for
-	obtained clock.Moment  // zero for Attach, as is deadline until a Refresh
-	deadline clock.Moment
-	keep     clock.Moment  // until then a Release leaves the keys; zero: it frees them
-	certain  time.Duration // the ttl that ends at the deadline; less than ttl while that is not certain
+	claim *owners.Claim // if callers know its token, while it is held
+	watch *watch        // for the watchdog, or for Context and Lost
+	line  *local.Line   // of the Obtains of this Client that want its set; nil if it knows of none
 }
 
 // An ending says whether a lock is held, and if not, why.
@@ -49,8 +40,6 @@ type ending struct {
 	over    error        // the result of a Release after one that was answered
 	freeing clock.Moment // when an unanswered request was sent that may have freed the keys; zero: there is none
 	why     error        // why it was lost
-	// announced is set once the hooks know of the lock; from then on they are told of its loss.
-	announced bool
 }
 
 type lockState uint8
@@ -66,14 +55,17 @@ const (
 // keys or a bad token every operation of the handle returns one. The handle knows neither the modes of the
 // keys nor their lease, so Deadline and Context count from its first Refresh.
 func (c *Client) Attach(keys []string, token string) *Lock {
-	l := &Lock{asker: asker{client: c, value: token}, ending: ending{announced: true}}
+	l := &Lock{asker: asker{client: c, value: token}}
 	l.tokenKnown.Store(true)
-	if l.faulty = c.usable(); l.faulty != nil {
-		return l
+	err := c.usable()
+	if err == nil {
+		l.label = c.newLabel(nil)
+		if l.set, err = c.newKeySet(Set{Write: keys}, nil); err == nil {
+			err = cmp.Or(c.placement.check(l.set), checkToken(token))
+		}
 	}
-	l.label = c.newLabel(nil)
-	if l.set, l.faulty = c.newKeySet(Set{Write: keys}, nil); l.faulty == nil {
-		l.faulty = cmp.Or(c.placement.check(l.set), checkToken(token))
+	if err != nil {
+		l.label = &label{faulty: err}
 	}
 	return l
 }
@@ -87,12 +79,8 @@ func (l *Lock) Token() string {
 	if l.isNothing() {
 		return ""
 	}
-	l.mu.Lock()
-	show := !l.tokenKnown.Load() && l.faulty == nil
-	keys := l.set.keys
-	l.mu.Unlock()
-	if show {
-		l.show(keys)
+	if !l.tokenKnown.Load() {
+		l.show(l.snapshot().keys)
 	}
 	return l.token()
 }
@@ -102,7 +90,7 @@ func (l *Lock) Token() string {
 func (l *Lock) show(keys []string) {
 	owner := l.sureOwner().Show(l.token())
 	defer owner.Done(l.token())
-	mine := owner.Stake(l.client.conn, keys, l.gone)
+	mine := owner.Stake(l.client.conn, keys, l.isOver)
 	var freed []string // by ReleaseKeys, when there was no claim to reduce
 	l.mu.Lock()
 	if l.claim == nil && l.state == held {
@@ -123,8 +111,8 @@ func (l *Lock) isNothing() bool { return l == nil || l.client == nil }
 // usable returns why nothing can be done with the lock at all; nil if something can be done.
 func (l *Lock) usable() error {
 	switch {
-	case l != nil && l.faulty != nil:
-		return l.faulty // of an Attach, perhaps without a Client
+	case l != nil && l.label != nil && l.label.faulty != nil:
+		return l.label.faulty // of an Attach, perhaps without a Client
 	case l.isNothing():
 		return fmt.Errorf("%w: no Obtain has returned it", ErrLockNotHeld)
 	}
@@ -134,12 +122,14 @@ func (l *Lock) usable() error {
 // errReleased is the error of every operation on a lock that was released.
 var errReleased = fmt.Errorf("%w: it was released already", ErrLockNotHeld)
 
-// endedLocked is the error of an operation that needs a lock which is held.
+// endedLocked is the error of an operation that needs a lock which is held; nil if it is.
 func (l *Lock) endedLocked() error {
-	if l.state == released {
+	switch {
+	case l.state == held:
+		return nil
+	case l.state == released:
 		return errReleased
-	}
-	if errors.Is(l.why, ErrBroken) {
+	case errors.Is(l.why, ErrBroken):
 		return fmt.Errorf("%w: %w", ErrLockNotHeld, l.why)
 	}
 	return fmt.Errorf("%w: it was lost", ErrLockNotHeld)
@@ -163,10 +153,7 @@ func (l *Lock) Deadline() time.Time {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.deadline == (clock.Moment{}) {
-		return time.Time{}
-	}
-	return l.deadline.Time()
+	return l.lease.Deadline.Time()
 }
 
 // TTL asks Redis for the least remaining lease of any key of the set. If any key is no longer ours the error
@@ -200,63 +187,22 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 	}
 }
 
-// Refresh makes the lease of the whole set end ttl from now, even if it would have ended later. The watchdog uses this
-// ttl from then on. If any key is no longer ours nothing is changed, and the error is an [ErrLockNotHeld] that names
-// the lost keys. If the answer does not come in time the error is an [ErrUnknownOutcome]. Then Deadline counts on the
-// shorter of the two leases, and it is safe to call Refresh again.
-func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
-	if err := l.usable(); err != nil {
-		return fmt.Errorf("redislock: refresh: %w", err)
-	}
-	ttl, err := l.client.checkTTL(ttl)
-	if err != nil {
-		return fmt.Errorf("redislock: refresh: %w", err)
-	}
-	op := &leasing{name: "refresh", ttl: ttl}
-	op.call = func(set keySet) *call {
-		r := l.refreshing(ctx, set, ttl, op.keeps || l.cannotShorten(ttl))
-		if !l.Deadline().IsZero() {
-			r.WaitForSlot = maxTTL // while there is something to refresh
-		}
-		return r
-	}
-	return l.lease(ctx, op)
-}
-
-// refreshing prepares a new lease of ttl for a set. A refresh that never shortens a lease is never too late. It becomes
-// one of these if other locks of the token have obtained some of the keys meanwhile.
-func (l *Lock) refreshing(ctx context.Context, set keySet, ttl time.Duration, neverShortens bool) *call {
-	r := new(call)
-	proto.Refresh{Set: set.names(), Value: &l.value, TTL: ttl, NeverShortens: neverShortens}.Fill(&r.run)
-	return r.begins(ctx)
-}
-
-// cannotShorten reports whether a lease of ttl that begins now ends after every lease that the lock may have.
-func (l *Lock) cannotShorten(ttl time.Duration) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return !l.tokenKnown.Load() && l.longest <= ttl
-}
-
-// counts gives the claim of an Obtain to the lock that it has obtained, unless that has ended already.
+// stakes gives the claim of an Obtain to the lock that it has obtained, unless that has ended already.
 func (l *Lock) stakes(mine *owners.Claim) {
-	l.owner.Load().Holds(mine, l.gone)
+	l.owner.Load().Holds(mine, l.isOver)
 	l.mu.Lock()
-	ended := l.state != held
-	if !ended {
-		l.claim = mine
+	if l.state == held {
+		l.claim, mine = mine, nil
 	}
 	l.mu.Unlock()
-	if ended {
-		l.owner.Load().Drop(mine)
-	}
+	l.owner.Load().Drop(mine)
 }
 
-// gone reports whether a lock that was never released has certainly ended.
-func (l *Lock) gone(at clock.Moment) bool {
+// isOver reports whether a lock that was never released has certainly ended.
+func (l *Lock) isOver(at clock.Moment) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return at.Reached(l.deadline.Add(l.certain - clock.Window(l.certain)))
+	return l.lease.IsOver(at)
 }
 
 // snapshot returns the set as it is now.
@@ -267,9 +213,4 @@ func (l *Lock) snapshot() keySet {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.set
-}
-
-// freedMeanwhile reports whether none of the keys that a script found missing is in the set any more.
-func (l *Lock) freedMeanwhile(missing []string) bool {
-	return len(missing) > 0 && len(owners.Without(missing, l.snapshot().keys)) == len(missing)
 }

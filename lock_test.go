@@ -27,12 +27,11 @@ func watchedLock(t *testing.T) *Lock {
 func TestDeadlineAndWallClock(t *testing.T) {
 	l := watchedLock(t)
 	l.mu.Lock()
-	l.deadline = clock.Now().Add(time.Second)
-	l.deadline.Wall += time.Hour
-	l.change = &change{}
+	l.lease.Deadline = clock.Now().Add(time.Second)
+	l.lease.Deadline.Wall += time.Hour
 	l.mu.Unlock()
 	before := l.Deadline()
-	l.begin(clock.Now(), time.Minute)
+	l.begin(&leasing{ttl: time.Minute})
 	if after := l.Deadline(); after.After(before) {
 		t.Errorf("a Refresh that was not answered moved the deadline by %v", after.Sub(before))
 	}
@@ -103,8 +102,8 @@ func (c watchedContext) Done() <-chan struct{} {
 // A Refresh that waits until another one is over does so no longer than its context lasts, and says that it has asked for nothing.
 func TestTurnEndsWithContext(t *testing.T) {
 	l := watchedLock(t)
-	l.change = &change{turn: make(chan struct{}, 1)}
-	l.change.turn <- struct{}{} // another one has it
+	l.turn = make(chan struct{}, 1)
+	l.turn <- struct{}{} // another one has it
 	ctx, cancel := context.WithCancel(t.Context())
 	watched := watchedContext{ctx, make(chan struct{}, 1)}
 	failed := make(chan error)
@@ -119,7 +118,7 @@ func TestTurnEndsWithContext(t *testing.T) {
 	if err := <-failed; err == nil || err.Error() != want || !errors.Is(err, context.Canceled) {
 		t.Errorf("got error %v, want %s", err, want)
 	}
-	<-l.change.turn
+	<-l.turn
 }
 
 func TestInstanceMetadata(t *testing.T) {

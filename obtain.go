@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,13 +69,18 @@ func (c *Client) with(ctx context.Context, token string, set Set, ttl time.Durat
 	}
 	held := lock.Context(ctx)
 	defer func() {
-		if lock.wasReleased() {
+		lock.mu.Lock()
+		state, over := lock.state, lock.over
+		lock.mu.Unlock()
+		if state == released && over == errReleased { //nolint:errorlint // it is this value, or the error of a Release
 			return // fn has ended the lock, which is in its context
 		}
-		isLost := lock.isLost()
 		switch failed := lock.Release(ctx); {
-		case isLost, errors.Is(failed, ErrLockNotHeld):
-			err = errors.Join(lock.whyLost(failed), err)
+		case state == lost, errors.Is(failed, ErrLockNotHeld):
+			lock.mu.Lock()
+			why := cmp.Or(lock.why, error(&lossError{lock.set, failed})) // the Release may have found it out
+			lock.mu.Unlock()
+			err = errors.Join(why, err)
 		case failed != nil:
 			c.log.WarnContext(ctx, "redislock: release not confirmed", lock.snapshot().logged("error", failed)...)
 		}

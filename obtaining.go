@@ -154,7 +154,7 @@ func (c *Client) newObtaining(
 	o.client, o.pace, o.asked.began = c, pace.New(strategyOf(opt)), clock.Now()
 	if o.first = first; first.call != nil { // everything was checked
 		o.lock, o.asked.began = first.lock, first.call.Began
-		o.want = want{set: o.lock.set, value: o.lock.value, ttl: o.lock.ttl, watchdog: opt.Watchdog}
+		o.want = want{set: o.lock.set, value: o.lock.value, ttl: o.lock.lease.TTL, watchdog: opt.Watchdog}
 	} else {
 		var err error
 		if o.want, err = c.newWant(ctx, token, set, ttl, opt); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/lease"
 	"github.com/seed-14de3678/redislock/internal/local"
 	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/pace"
@@ -24,11 +25,11 @@ func (l *Lock) Release(ctx context.Context) error {
 	if free {
 		return nil
 	}
-	if err := l.usable(); err != nil {
-		return fmt.Errorf("redislock: release: %w", err)
-	}
 	if first.call != nil {
 		return l.settle(p, l.free(ctx, p, first))
+	}
+	if err := l.usable(); err != nil {
+		return fmt.Errorf("redislock: release: %w", err)
 	}
 	return l.release(ctx)
 }
@@ -36,7 +37,11 @@ func (l *Lock) Release(ctx context.Context) error {
 // release ends the lock, and frees its keys or leaves them.
 func (l *Lock) release(ctx context.Context) (err error) {
 	began, asked := clock.Now(), 0
-	p, over := l.stop()
+	l.mu.Lock()
+	p, end := l.stopLocked()
+	over := l.over
+	l.mu.Unlock()
+	end(context.Canceled)
 	if p.line != nil && l.client.hooks.Released != nil {
 		p.after = make(chan struct{})
 	}
@@ -73,17 +78,10 @@ func (l *Lock) settle(p part, err error) error {
 	return err
 }
 
-// wasReleased reports whether a confirmed Release has freed or left the whole lock, and it was not lost before.
-func (l *Lock) wasReleased() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.state == released && l.over == errReleased //nolint:errorlint // it is this value, or the error of a Release
-}
-
 // saidAgain is the error of a Release after another one that was answered with over.
 func saidAgain(set keySet, over error) error {
 	if over == errReleased { //nolint:errorlint // it is this value; else the error of the other Release
-		return fmt.Errorf("redislock: release %s: %w", set, over)
+		return about("release", set, over)
 	}
 	return over
 }
@@ -126,42 +124,26 @@ func patienceOf(ctx context.Context) time.Duration {
 
 // A part is the part of a lock that is released, and what has to be known for that.
 type part struct {
-	set      keySet
-	deadline clock.Moment  // of its lease
-	longest  time.Duration // the longest ttl that any request has asked for
-	keep     clock.Moment  // it is left taken until then; zero: it is freed
-	watched  bool          // somebody waits to be told of a loss
-	whole    bool          // it is all that the lock has left
-	freeing  clock.Moment  // when an earlier Release may have freed it; zero: there was none
-	owner    *owners.Owner // of the claim
-	claim    *owners.Claim // nil if there is none; see unclaim
-	line     *local.Line   // of Obtains of this Client that want the same set; nil if the lock knows of none
-	after    chan struct{} // closed when the hooks know that it was released; nil if nobody waits for that
+	set     keySet
+	lease   lease.Lease
+	keep    clock.Moment  // it is left taken until then; zero: it is freed
+	watched bool          // somebody waits to be told of a loss
+	whole   bool          // it is all that the lock has left
+	freeing clock.Moment  // when an earlier Release may have freed it; zero: there was none
+	owner   *owners.Owner // of the claim
+	claim   *owners.Claim // nil if there is none; see unclaim
+	line    *local.Line   // of Obtains of this Client that want the same set; nil if the lock knows of none
+	after   chan struct{} // closed when the hooks know that it was released; nil if nobody waits for that
 }
 
-// stop ends the hold on this side: no watchdog, no contexts. If a Release was answered before, stop returns the result.
-func (l *Lock) stop() (p part, over error) {
-	l.mu.Lock()
-	p, end := l.stopLocked()
-	over = l.over
-	l.mu.Unlock()
-	if end != nil {
-		end(context.Canceled)
-	}
-	return p, over
-}
-
-// stopLocked does the same. It returns a function to call without mu, or nil.
+// stopLocked ends the hold on this side: no watchdog, no contexts. It returns a function to call without mu.
 func (l *Lock) stopLocked() (p part, end func(error)) {
-	p = part{set: l.set, deadline: l.deadline, longest: l.longest, keep: l.keep}
-	p.whole, p.freeing = true, l.freeing
-	p.owner, p.claim, l.claim = l.owner.Load(), l.claim, nil
-	p.line, l.line = l.line, nil
+	p = part{set: l.set, lease: l.lease, keep: l.keep, whole: true, freeing: l.freeing, owner: l.owner.Load(), claim: l.claim, line: l.line}
+	l.claim, l.line, end = nil, nil, func(error) {}
 	if l.state != held {
-		return p, nil
+		return p, end
 	}
-	l.state = released
-	if l.watch != nil {
+	if l.state = released; l.watch != nil {
 		p.watched = true
 		end = l.watch.endLocked()
 	}
@@ -172,21 +154,17 @@ func (l *Lock) stopLocked() (p part, end func(error)) {
 // call that is under way is told that they are lost, and knows better by then: see freedMeanwhile.
 func (l *Lock) takeOut(keys []string) (p part, all bool, err error) {
 	l.mu.Lock()
-	if l.state != held {
-		defer l.mu.Unlock()
-		return p, false, fmt.Errorf("%s: %w", l.set, l.endedLocked())
+	defer l.mu.Unlock()
+	if err := l.endedLocked(); err != nil {
+		return p, false, fmt.Errorf("%s: %w", l.set, err)
 	}
 	freed, rest, err := l.set.split(keys)
 	if err != nil || len(rest.keys) == 0 {
-		l.mu.Unlock()
 		return p, err == nil, err
 	}
 	l.set = rest
-	p = part{set: freed, deadline: l.deadline, longest: l.longest, keep: l.keep}
-	p.watched = l.watch != nil
-	p.owner, p.claim = l.owner.Load(), l.claim
-	p.line, l.line = l.line, nil
-	l.mu.Unlock()
+	p = part{set: freed, lease: l.lease, keep: l.keep, watched: l.watch != nil, owner: l.owner.Load(), claim: l.claim, line: l.line}
+	l.line = nil
 	return p, false, nil
 }
 
@@ -245,7 +223,7 @@ func (l *Lock) free(ctx context.Context, p part, first sent) error {
 			}
 			l.mayBeFree(p, freeing)
 			hub.AskAgain(set.keys, nil)
-			return fault("release", set, c)
+			return about("release", set, c.fault(c.Replicated.Never != nil))
 		}
 		if c.IsUnanswered() && next {
 			hub.AskAgain(set.keys, nil) // the turn of a waiter was in an answer that did not come
@@ -280,45 +258,36 @@ func (l *Lock) mayBeFree(p part, sent clock.Moment) {
 	}
 }
 
-// wasFreed reports whether an earlier request may have freed the keys that are not ours. Then all keys of the part are
-// missing. sent is when that request was sent; zero if there was none.
-func (p part) wasFreed(lost int, sent clock.Moment) bool {
-	return sent != (clock.Moment{}) && !sent.Reached(p.deadline) && lost == len(p.set.keys)
-}
-
-// freed takes in the answer to a release.
+// freed takes in the answer to a release. Keys that it has left to other locks of the token are released once these no
+// longer count on them: their Obtain may be refused. If all keys of the part are missing, an earlier request may have freed
+// them.
 func (l *Lock) freed(r *call, p part) error {
-	set := p.set
 	missing, err := r.run.Released(r.Reply)
 	if err != nil {
-		return fmt.Errorf("redislock: release %s: %w", set, err)
+		return about("release", p.set, err)
 	}
-	l.leaveSpared(r, p)
-	if len(missing) == 0 || p.wasFreed(len(missing)+r.run.Spared(), r.Unanswered) || p.wasFreed(len(missing), p.freeing) {
+	lost, spared, all := len(missing), r.run.Spared(), len(p.set.keys)
+	if spared > 0 {
+		if left, _, err := p.set.split(withoutPrefix(r.run.SparedKeys(), p.set.cut)); err == nil {
+			l.cleanUp(left, p)
+		}
+	}
+	if lost == 0 || lost+spared == all && p.lease.Covers(r.Unanswered) || lost == all && p.lease.Covers(p.freeing) {
 		l.client.recycle(r)
 		return nil
 	}
-	err = fmt.Errorf("redislock: release %s: %w", set, l.whyMissing(missing, set.cut))
-	if p.watched {
-		l.client.logLoss(set, err)
+	l.mu.Lock()
+	err = l.whyMissingLocked(missing)
+	l.mu.Unlock()
+	if err = about("release", p.set, err); p.watched {
+		l.client.log.Warn(logLoss, p.set.logged("error", err)...)
 	}
 	return err
 }
 
-// leaveSpared releases the keys that a release has left to other locks of the token, once these no longer count on
-// them: their Obtain may be refused.
-func (l *Lock) leaveSpared(r *call, p part) {
-	if r.run.Spared() == 0 {
-		return
-	}
-	if set, _, err := p.set.split(withoutPrefix(r.run.SparedKeys(), p.set.cut)); err == nil {
-		l.cleanUp(set, p)
-	}
-}
-
 // cleanUp has a set of a part released in the background, until it is certain that it is.
 func (l *Lock) cleanUp(set keySet, p part) {
-	left := l.client.newCleanup(set, &l.asker, p.longest)
+	left := l.client.newCleanup(set, &l.asker, p.lease.Longest)
 	left.keep = p.keep
 	left.start()
 }
@@ -335,15 +304,10 @@ func (l *Lock) Leave(ctx context.Context, ttl time.Duration) error {
 		if err != nil {
 			return fmt.Errorf("redislock: leave: %w", err)
 		}
-		l.keepFor(ttl)
+		until := clock.Now().Add(ttl)
+		l.mu.Lock()
+		l.keep = l.keep.Later(until) // also for every later Release
+		l.mu.Unlock()
 	}
 	return l.release(ctx)
-}
-
-// keepFor makes every later release of the lock leave its keys for so long, if it would not leave them for longer.
-func (l *Lock) keepFor(ttl time.Duration) {
-	until := clock.Now().Add(ttl)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.keep = l.keep.Later(until)
 }

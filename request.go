@@ -161,7 +161,7 @@ func (c *Client) ask(ctx context.Context, r *call, what string, set keySet, pati
 		return interrupted(ctx, what, set)
 	}
 	if r.Err != nil {
-		return fault(what, set, r)
+		return about(what, set, r.fault(r.Replicated.Never != nil))
 	}
 	return nil
 }
@@ -290,15 +290,18 @@ func interrupted(ctx context.Context, operation string, set keySet) error {
 	return fmt.Errorf("redislock: %s %s: %w: %w", operation, set, ErrUnknownOutcome, context.Cause(ctx))
 }
 
-// fault turns the error of a call into the one that callers see. It has a sentinel if there is one for the fact, and no
-// details that only the authors of a script can read.
-func fault(operation string, set keySet, r *call) error {
-	return explained(operation, set, r, r.Replicated.Never != nil)
+// about is the error of an operation on a set; nil without one.
+func about(operation string, set keySet, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("redislock: %s %s: %w", operation, set, err)
 }
 
-// explained is fault for a call that is said to be executed, or not. A server may have executed it and refuse to say
-// which replicas have it, because the user lacks the right to ask.
-func explained(operation string, set keySet, r *call, executed bool) error {
+// fault turns the error of a call into the one that callers see. It has a sentinel if there is one for the fact, and no
+// details that only the authors of a script can read. A server may have executed the call and refuse to say which replicas
+// have it, because the user lacks the right to ask.
+func (r *call) fault(executed bool) error {
 	kind, err := wire.Classify(r.Err), r.Err
 	if answer, ok := errors.AsType[redis.Error](err); ok {
 		err = wire.NewServerError(answer)
@@ -306,7 +309,7 @@ func explained(operation string, set keySet, r *call, executed bool) error {
 			err = foreign
 		}
 		if strings.HasPrefix(answer.Error(), "CROSSSLOT") {
-			return fmt.Errorf("redislock: %s %s: %w (%w)", operation, set, ErrCrossSlot, err)
+			return fmt.Errorf("%w (%w)", ErrCrossSlot, err)
 		}
 		err = unsupported(answer, err)
 	}
@@ -314,9 +317,9 @@ func explained(operation string, set keySet, r *call, executed bool) error {
 		err = fmt.Errorf("%w: %w", r.Cut, err)
 	}
 	if kind == wire.Unknown || kind == wire.Passing && r.IsUnanswered() || executed {
-		return fmt.Errorf("redislock: %s %s: %w: %w", operation, set, ErrUnknownOutcome, err)
+		return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
 	}
-	return fmt.Errorf("redislock: %s %s: %w", operation, set, err)
+	return err
 }
 
 // unsupported says so if the answer means that there are no locks on this server.

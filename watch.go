@@ -9,6 +9,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/circle"
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/inctx"
+	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
@@ -18,7 +19,7 @@ type watch struct {
 	lock   *Lock
 	entry  clock.Entry
 	renews bool
-	next   clock.Moment // of the renewal
+	next   clock.Moment // of the renewal; zero if nothing renews
 	failed error        // why the last renewal did not count; nil if it did
 	lost   chan struct{}
 	told   circle.Circle // the contexts
@@ -54,8 +55,9 @@ func (l *Lock) Context(ctx context.Context) context.Context {
 
 // Lost returns a channel that is closed when the lock is lost: see [Lock.Context].
 func (l *Lock) Lost() <-chan struct{} {
+	fresh := make(chan struct{})
 	if l.isNothing() {
-		return make(chan struct{})
+		return fresh
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,59 +65,40 @@ func (l *Lock) Lost() <-chan struct{} {
 	case held:
 		w := l.watchLocked(false)
 		if w.lost == nil {
-			w.lost = make(chan struct{})
+			w.lost = fresh
 		}
 		return w.lost
 	case lost:
-		return closedChannel
-	default:
-		return make(chan struct{})
+		close(fresh)
 	}
+	return fresh
 }
-
-var closedChannel = func() chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}()
 
 // watchLocked makes sure that the lock is watched.
 func (l *Lock) watchLocked(renews bool) *watch {
 	if l.watch == nil {
 		l.watch = &watch{lock: l, renews: renews}
 		l.watch.entry.Task = l.watch
-		l.watch.planLocked(l.obtained)
+		l.planLocked(l.lease.Next(l.lease.Obtained))
 	}
 	return l.watch
 }
 
-// planLocked sets the next renewal, after a third of the lease that counts. sent is when the request for that lease was
-// sent.
-func (w *watch) planLocked(sent clock.Moment) {
-	w.next = sent.Add(min(w.lock.certain, w.lock.deadline.Mono-sent.Mono) / 3)
-	w.scheduleLocked()
-}
-
-// alarmLocked is when the loss is declared if nothing else happens: a little before the deadline, so that everyone who
-// waits for it is told by then. How much before depends on the lease that counts. While a shorter lease may begin, a
-// little of the longer one may be more than all of the shorter one.
-func (w *watch) alarmLocked() clock.Moment {
-	return w.lock.deadline.Add(-min(w.lock.certain/20, 100*time.Millisecond))
-}
-
-func (w *watch) scheduleLocked() {
-	if w.lock.deadline == (clock.Moment{}) {
+// planLocked has the watch, if there is one, look at the lease in time. next is when its next renewal is due.
+func (l *Lock) planLocked(next clock.Moment) {
+	w := l.watch
+	if w == nil || l.lease.Deadline == (clock.Moment{}) {
 		return // attached and never refreshed: its lease is not known
 	}
-	if listen := w.lock.client.listen; listen != nil && w.hears == nil && w.lock.state == held {
+	if listen := l.client.listen; listen != nil && w.hears == nil && l.state == held {
 		listen(w) // not before, because nothing would end it
 	}
-	due, early := w.alarmLocked(), time.Duration(0)
-	if w.renews && due.Mono > w.next.Mono {
-		due, early = w.next, w.lock.certain/30
+	if w.renews {
+		w.next = next
 	}
-	if !w.lock.client.schedule.Put(&w.entry, due, early) {
-		go w.lock.lose(wire.ErrClosed) // in a goroutine, because the lock's mutex is held
+	due, early := l.lease.Look(w.next)
+	if !l.client.schedule.Put(&w.entry, due, early) {
+		go l.lose(wire.ErrClosed) // in a goroutine, because the lock's mutex is held
 	}
 }
 
@@ -127,7 +110,7 @@ func (w *watch) Run(at clock.Moment) {
 		l.mu.Unlock()
 		return
 	}
-	if at.Reached(w.alarmLocked()) {
+	if at.Reached(l.lease.Alarm()) {
 		why := errors.New("no renewal was confirmed before the deadline")
 		if w.failed != nil { // as text: the lock is lost, whatever the outcome was
 			why = fmt.Errorf("%w: %v", why, w.failed) //nolint:errorlint // see above
@@ -136,72 +119,57 @@ func (w *watch) Run(at clock.Moment) {
 		l.lose(why)
 		return
 	}
-	var c *call
-	if w.renews && at.Add(l.certain/30).Reached(w.next) {
-		c = w.renewalLocked()
-		// If it is not answered soon, another one follows: a lost reply is not a loss.
-		w.next = at.Add(max(l.certain/9, time.Millisecond))
+	var r *call
+	due, next := l.lease.Due(at, w.next)
+	if due {
+		ttl, changes := l.lease.TTL, l.lease.Changes
+		r = l.refreshing(context.Background(), l.set, ttl, true)
+		r.isOf(&l.asker, l.owner.Load())
+		r.Replicas = replicasFor(l.client.replicas, ttl)
+		r.Then = func(*wire.Call) { w.renewed(r, ttl, changes) }
 	}
-	w.scheduleLocked()
+	l.planLocked(next)
 	l.mu.Unlock()
-	if c != nil {
-		l.client.conn.Start(&c.Call)
+	if r != nil {
+		l.client.conn.Start(&r.Call)
 	}
-}
-
-// renewalLocked prepares one renewal.
-func (w *watch) renewalLocked() *call {
-	l := w.lock
-	changes, ttl := l.change.times(), l.ttl
-	r := l.refreshing(context.Background(), l.set, ttl, true)
-	r.isOf(&l.asker, l.owner.Load())
-	r.Replicas = replicasFor(l.client.replicas, ttl)
-	r.Then = func(*wire.Call) { w.renewed(r, ttl, changes) }
-	return r
 }
 
 // renewed handles the answer to a renewal. If a Refresh has changed something since it was sent, that stands.
 func (w *watch) renewed(r *call, ttl time.Duration, changes int) {
 	l := w.lock
-	_, redo, err := l.verdict("renew", r)
-	if redo {
-		w.renewNow() // the request that overtook it may have made the lease shorter
-		return
-	}
+	_, redo, err := l.verdict(r)
 	l.mu.Lock()
-	w.failed = err
-	counts := l.state == held && !clock.Now().Reached(w.alarmLocked())
-	certain := l.certainLocked(ttl)
-	deadline := r.Sent.Add(clock.Window(certain))
+	set, at := l.set, clock.Now()
+	counts := l.state == held && !redo && !at.Reached(l.lease.Alarm())
 	if err == nil && w.hears != nil {
 		w.hears.notice = nil
 	}
-	if err == nil && counts && l.change.times() == changes && deadline.Reached(l.deadline) {
-		l.deadline, l.certain = deadline, certain
-		w.planLocked(r.Sent)
+	switch {
+	case l.state != held:
+	case redo:
+		l.planLocked(at) // the request that overtook it may have made the lease shorter
+	case err != nil:
+		err = about("renew", set, err)
+		w.failed = err
+	default:
+		w.failed = nil
+		if counts && l.lease.Renew(r.Sent, ttl, changes) {
+			l.planLocked(l.lease.Next(r.Sent))
+		}
 	}
 	l.mu.Unlock()
 	if !counts {
 		return // released; or the answer is too late, and the loss is being told
 	}
 	if err != nil {
-		l.client.log.Info("redislock: renewal failed, trying again", l.snapshot().logged("error", err)...)
+		l.client.log.Info("redislock: renewal failed, trying again", set.logged("error", err)...)
 	}
 	l.reportRefreshed(context.Background(), r.Sent, err)
 }
 
 // clientClosed declares the lock lost: nobody renews it any more.
 func (w *watch) clientClosed() { w.lock.lose(wire.ErrClosed) }
-
-// renewNow has the next renewal follow at once.
-func (w *watch) renewNow() {
-	w.lock.mu.Lock()
-	defer w.lock.mu.Unlock()
-	if w.lock.state == held {
-		w.next = clock.Now()
-		w.scheduleLocked()
-	}
-}
 
 // endLocked ends the watch. It returns a function that tells the contexts, and then Lost unless nothing is lost. Call
 // that without mu.
@@ -220,6 +188,31 @@ func (w *watch) endLocked() func(cause error) {
 	}
 }
 
+// missing takes in that keys are not ours any more: the lock is lost. It returns why; nil if ReleaseKeys has freed all of
+// them meanwhile.
+func (l *Lock) missing(keys []string) error {
+	l.mu.Lock()
+	if !owners.HaveCommon(keys, l.set.keys) {
+		l.mu.Unlock()
+		return nil
+	}
+	err := l.whyMissingLocked(keys)
+	l.mu.Unlock()
+	l.lose(err)
+	return err
+}
+
+// whyMissingLocked is the error of keys that are not ours. It says that somebody has broken them, if the Client has heard so.
+func (l *Lock) whyMissingLocked(keys []string) error {
+	err := &missingError{keys: withoutPrefix(keys, l.set.cut)}
+	if w := l.watch; w != nil && w.hears != nil {
+		if n := w.hears.notice; n != nil && !n.Ended && n.Concerns(keys) {
+			err.broken, err.reason = ErrBroken, n.Reason
+		}
+	}
+	return err
+}
+
 // lose declares the lock lost and tells everybody.
 func (l *Lock) lose(why error) {
 	l.mu.Lock()
@@ -227,49 +220,36 @@ func (l *Lock) lose(why error) {
 		l.mu.Unlock()
 		return
 	}
-	why = &lossError{l.set.String(), why}
+	why = &lossError{l.set, why}
 	l.state, l.why = lost, why
-	var end func(error)
+	set, mine, announced := l.set, l.claim, l.label != nil && l.label.announced
+	line, end := l.line, func(error) {}
+	l.claim, l.line = nil, nil
 	if l.watch != nil {
 		end = l.watch.endLocked()
 	}
-	mine, line := l.claim, l.line
-	l.claim, l.line = nil, nil
-	announced := l.announced
 	l.mu.Unlock()
 	line.Ends(l)
 
-	if end != nil {
-		end(causeOf(why))
-	}
+	end(causeOf(why))
 	l.owner.Load().Drop(mine)
 	if errors.Is(why, wire.ErrClosed) { // its holder has closed the Client
-		l.client.log.Info("redislock: client closed, lock left to its ttl", l.snapshot().logged()...)
+		l.client.log.Info("redislock: client closed, lock left to its ttl", set.logged()...)
 	} else {
-		l.client.logLoss(l.snapshot(), why)
+		l.client.log.Warn(logLoss, set.logged("error", why)...)
 	}
 	if announced { // else the hooks are told once they know of the lock
 		l.report(context.Background(), l.client.hooks.Lost, clock.Now(), 0, why)
 	}
 }
 
-// logLoss logs once that a lock was lost, whichever part has found it out.
-func (c *Client) logLoss(set keySet, why error) {
-	c.log.Warn("redislock: lock lost", set.logged("error", why)...)
-}
-
-func (l *Lock) isLost() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.state == lost
-}
-
-// whyLost is the error of a lost lock, which a Release may have found out.
-func (l *Lock) whyLost(released error) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.why != nil {
-		return l.why
+// causeOf is the cause that contexts get when a lock is lost for this reason.
+func causeOf(why error) error {
+	if errors.Is(why, ErrBroken) {
+		return why
 	}
-	return &lossError{l.set.String(), released}
+	return ErrLockLost
 }
+
+// logLoss is logged once, by whichever part finds out the loss.
+const logLoss = "redislock: lock lost"

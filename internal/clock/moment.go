@@ -35,7 +35,9 @@ func (m Moment) Since(earlier Moment) time.Duration {
 }
 
 // Reached reports whether the moment is at or after the deadline on either clock.
-func (m Moment) Reached(deadline Moment) bool { return m.Since(deadline) >= 0 }
+func (m Moment) Reached(deadline Moment) bool {
+	return m.Mono >= deadline.Mono || m.Wall >= deadline.Wall
+}
 
 // Precedes reports whether something is still to come, by the monotonic clock, so that a wall clock set forward does
 // not make it seem past. The zero moment is not to come.
@@ -67,8 +69,14 @@ func (m Moment) slept(earlier Moment) time.Duration {
 	return (m.Wall - earlier.Wall) - (m.Mono - earlier.Mono)
 }
 
-// Time returns the moment for a caller: comparable with time.Now, and shown by the wall clock.
-func (m Moment) Time() time.Time { return ProcessStart.Add(m.Mono) }
+// Time returns the moment for a caller: comparable with time.Now, and shown by the wall clock. The zero moment is the
+// zero time.
+func (m Moment) Time() time.Time {
+	if m == (Moment{}) {
+		return time.Time{}
+	}
+	return ProcessStart.Add(m.Mono)
+}
 
 // Window returns the part of a time counted by a server that is certain, from the moment before the server was asked.
 // It is all but 1 % and 2 ms, for clocks that run at different rates, and never less than half.

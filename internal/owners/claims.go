@@ -84,7 +84,7 @@ func (o *Owner) youngerLocked(r *Note) (younger []*Claim) {
 	at := clock.Now()
 	for _, other := range o.claims {
 		switch {
-		case other.since <= r.Since, other.isOver(at), !haveCommon(other.keys, r.Keys):
+		case other.since <= r.Since, other.isOver(at), !HaveCommon(other.keys, r.Keys):
 		case r.Since == 0, other.by.Identity() == r.By.Identity():
 			younger = append(younger, other)
 		}
@@ -101,8 +101,8 @@ func Without(keys, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return gone[key] })
 }
 
-// haveCommon reports whether two sets have a key in common.
-func haveCommon(a, b []string) bool {
+// HaveCommon reports whether two sets have a key in common.
+func HaveCommon(a, b []string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}

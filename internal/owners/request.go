@@ -114,7 +114,7 @@ func (o *Owner) behindLocked(r *Note) (behind []*Sent) {
 			continue // no guard would stand for so long
 		}
 		undoes := r.Effect == Takes && s.flies && s.lessens
-		if (s.open || undoes) && !s.isClosed(r.By) && haveCommon(s.keys, r.Keys) {
+		if (s.open || undoes) && !s.isClosed(r.By) && HaveCommon(s.keys, r.Keys) {
 			behind = append(behind, s)
 		}
 	}

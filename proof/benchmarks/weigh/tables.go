@@ -75,7 +75,7 @@ var parts = []part{
 	},
 	{
 		name: "the lease", buys: "watchdog, Refresh, a context that ends with the lock, losses told in time",
-		files: []string{"watch.go", "lease.go", "break.go"}, packages: []string{"clock", "circle"},
+		files: []string{"watch.go", "lease.go", "break.go"}, packages: []string{"lease", "clock", "circle"},
 	},
 	{
 		name: "errors, hooks", buys: "errors that say who holds what and what is known; metrics",
