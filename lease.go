@@ -160,6 +160,7 @@ func (l *Lock) enter(ctx context.Context, operation string) error {
 		l.turn = make(chan struct{}, 1)
 	}
 	turn := l.turn
+	l.touchedLocked()
 	l.mu.Unlock()
 	asks := false
 	if ctx.Err() == nil { // otherwise chance would decide whether it asks

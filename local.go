@@ -61,7 +61,7 @@ func (o *obtaining) comeFirst(ctx context.Context) (*Lock, error) {
 		return nil, nil
 	}
 	w, lines := &s.behind, &o.client.local
-	w.Next, w.Arrived = proto.Next{Value: &o.want.value, TTL: o.want.ttl}, o.asked.began
+	w.Next, w.Arrived, w.Alike = proto.Next{Value: &o.want.value, TTL: o.want.ttl}, o.asked.began, o.want.alike()
 	if end, ends := ctx.Deadline(); ends {
 		w.Until = clock.Now().Add(time.Until(end))
 	}
@@ -123,9 +123,13 @@ func (o *obtaining) given() (*Lock, error) {
 	if after != nil {
 		<-after
 	}
+	if h, is := g.Hold.(*hold); is {
+		return o.takeOver(h)
+	}
 	o.asked.count++
 	if clock.Now().Since(g.Sent) >= clock.Window(o.want.ttl)/2 {
 		o.left.unused = true
+		o.client.local.Quit(&o.line.behind)
 		return nil, nil
 	}
 	return o.obtained(g.Sent, g.Number)
@@ -169,6 +173,9 @@ func (o *obtaining) leaveLocal(lock *Lock) {
 		line := o.client.local.Holds(&s.behind, lock)
 		lock.mu.Lock()
 		lock.line = line
+		if like, is := s.behind.Alike.(alike); is && lock.passes == nil {
+			lock.passes = &hold{like: like, until: lock.lease.Obtained.Add(like.passOn)}
+		}
 		lock.mu.Unlock()
 	}
 }

@@ -32,6 +32,8 @@ type Lock struct {
 	claim *owners.Claim // if callers know its token, while it is held
 	watch *watch        // for the watchdog, or for Context and Lost
 	line  *local.Line   // of the Obtains of this Client that want its set; nil if it knows of none
+	// passes says how its hold may be passed on, and is passedOn afterwards; nil: it is not.
+	passes *hold
 }
 
 // An ending says whether a lock is held, and if not, why.
@@ -74,13 +76,19 @@ func (c *Client) Attach(keys []string, token string) *Lock {
 func (l *Lock) Keys() []string { return append([]string(nil), l.snapshot().shown()...) }
 
 // Token returns the token under which the keys are held. It gives the right to release and to refresh the
-// lock ([Client.Attach]), so do not log it.
+// lock ([Client.Attach]), so do not log it. It is empty if the lock was passed on: see [Options].PassOn.
 func (l *Lock) Token() string {
 	if l.isNothing() {
 		return ""
 	}
+	l.mu.Lock()
+	keys, gone := l.set.keys, l.touchedLocked()
+	l.mu.Unlock()
+	if gone {
+		return ""
+	}
 	if !l.tokenKnown.Load() {
-		l.show(l.snapshot().keys)
+		l.show(keys)
 	}
 	return l.token()
 }

@@ -49,6 +49,7 @@ type want struct {
 	fenced      bool
 	holdAtLeast time.Duration
 	declares    bool          // intents, while it waits
+	passOn      time.Duration // Options.PassOn
 	wait        time.Duration // Options.Wait
 }
 
@@ -216,7 +217,10 @@ func (c *Client) newWant(ctx context.Context, token string, set Set, ttl time.Du
 	if err := c.checkTimes(opt); err != nil {
 		return w, err
 	}
-	w.wait = opt.Wait
+	if err := checkPassOn(opt, w.ttl); err != nil {
+		return w, err
+	}
+	w.wait, w.passOn = opt.Wait, opt.PassOn
 	w.watchdog, w.fenced = opt.Watchdog, opt.Fenced
 	w.holdAtLeast = opt.HoldAtLeast
 	w.declares = opt.Intent && w.set.write > 0 && !opt.Queue

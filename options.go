@@ -185,6 +185,12 @@ type Options struct {
 	// needs a Redis client of go-redis itself, or [WithWrapped]; on a Cluster it needs Redis 7.
 	Queue bool
 
+	// PassOn lets the Obtains of this Client that queue for the same write keys have a lock one after the other, without
+	// Redis in between: for so long after it was obtained, a Release passes it on to the next of them, which asks for the
+	// same. It is at most half of the ttl, and of the ttl at least half is left for each. Others wait longer for it:
+	// docs/waiting.md has the figures. It needs Queue, and no fenced lock is passed on. Default: 0, never.
+	PassOn time.Duration
+
 	// Intent keeps new readers away from the write keys while this Obtain waits for its next attempt. Otherwise readers
 	// that come and go could keep a writer out for ever. With Queue the line does the same.
 	Intent bool
@@ -217,6 +223,23 @@ func (s *settings) checkTTL(ttl time.Duration) (time.Duration, error) {
 func (s *settings) checkOutlasts(argument string, d time.Duration) error {
 	if s.minUptime > 0 && d > s.minUptime {
 		return invalid(argument, "%s is longer than the %s of WithMinUptime", d, s.minUptime)
+	}
+	return nil
+}
+
+// checkPassOn checks Options.PassOn for a lock with this ttl.
+func checkPassOn(opt *Options, ttl time.Duration) error {
+	switch d := opt.PassOn; {
+	case d == 0:
+		return nil
+	case d < 0 || d > ttl/2:
+		return invalid("PassOn", "%s is not between 0 and half of the ttl, %s", d, ttl/2)
+	case !opt.Queue:
+		return invalid("PassOn", "it needs Queue: a lock is passed on in line")
+	case opt.Fenced:
+		return invalid("PassOn", "a fenced lock is not passed on: each holder needs a number of its own")
+	case opt.HoldAtLeast > 0:
+		return invalid("PassOn", "a lock that stays taken by HoldAtLeast is not passed on")
 	}
 	return nil
 }

@@ -38,6 +38,7 @@ func (l *Lock) Release(ctx context.Context) error {
 func (l *Lock) release(ctx context.Context) (err error) {
 	began, asked := clock.Now(), 0
 	l.mu.Lock()
+	h := l.passableLocked(ctx)
 	p, end := l.stopLocked()
 	over := l.over
 	l.mu.Unlock()
@@ -57,6 +58,9 @@ func (l *Lock) release(ctx context.Context) (err error) {
 	if over != nil {
 		p.unclaim()
 		return saidAgain(p.set, over)
+	}
+	if h != nil && l.passOn(p, h) {
+		return nil
 	}
 	asked = 1
 	return l.settle(p, l.free(ctx, p, sent{}))

@@ -73,7 +73,7 @@ func (c *Client) obtainShort(ctx context.Context, keys []string, ttl time.Durati
 // isShortFor reports whether an Obtain with these options may go the short way. One that is to stand in line, if it has
 // to, enters the line with its first request where messages are heard already.
 func (c *Client) isShortFor(opt *Options) bool {
-	return (!opt.Queue || c.hub.IsQuiet()) && !opt.Intent && !opt.Fenced && opt.Wait == 0 && opt.HoldAtLeast == 0 &&
+	return (!opt.Queue || c.hub.IsQuiet()) && !opt.Intent && !opt.Fenced && opt.Wait == 0 && opt.HoldAtLeast == 0 && opt.PassOn == 0 &&
 		len(opt.Name) <= mostName
 }
 

@@ -55,6 +55,7 @@ type Line struct {
 type Waiter struct {
 	Next    proto.Next    // what a Release has to know of it
 	Arrived clock.Moment  // set before it joins
+	Alike   any           // is equal for waiters to which a hold can be passed on; nil: it cannot
 	Until   clock.Moment  // when its own time is over; zero: it has no end
 	news    chan struct{} // full if its state has changed; nil unless it stands behind others
 
@@ -86,6 +87,7 @@ const (
 type Grant struct {
 	Sent   clock.Moment // a moment before they were given
 	Number int64        // the fencing number given with them; 0 without
+	Hold   any          // that was passed on; nil: a Release has given the keys
 }
 
 // C returns a channel that has something if the state of a waiter behind others has changed.
@@ -229,6 +231,21 @@ func (l *Line) Choose(lock any, after <-chan struct{}) *Waiter {
 	return w
 }
 
+// Pass passes the hold of a lock on to the first that has never asked, if that is to have such a hold, and reports whether
+// it has. after is as for Choose.
+func (l *Line) Pass(lock, alike, hold any, after <-chan struct{}) bool {
+	l.lines.mu.Lock()
+	defer l.lines.mu.Unlock()
+	w := l.head
+	if l.first != nil || w == nil || l.holder != lock || w.Alike != alike {
+		return false
+	}
+	l.unlinkLocked(w)
+	w.after = after
+	w.givenLocked(Grant{Hold: hold})
+	return true
+}
+
 // Give ends a request that has carried a waiter: it was given the keys.
 func (w *Waiter) Give(g Grant) {
 	l := w.line
@@ -237,10 +254,14 @@ func (w *Waiter) Give(g Grant) {
 	if w.state != Carried {
 		return // it has not waited for that
 	}
+	w.givenLocked(g)
+}
+
+func (w *Waiter) givenLocked(g Grant) {
 	w.state, w.grant = Given, g
-	l.first, l.holder = nil, w
+	w.line.first, w.line.holder = nil, w
 	w.notify()
-	l.moveUpLocked()
+	w.line.moveUpLocked()
 }
 
 // Refuse ends a request that has carried a waiter and has not given it the keys, as far as is known. Now it asks. doubtful
