@@ -192,7 +192,7 @@ func (r *call) Before() bool {
 		return false
 	}
 	r.Alone = !r.run.Prepare(&note.Stamp)
-	r.choose(!r.Alone && !note.Stamp.Known)
+	r.choose(!r.Alone)
 	return true
 }
 

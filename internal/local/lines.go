@@ -59,6 +59,7 @@ type Waiter struct {
 	Until   clock.Moment  // when its own time is over; zero: it has no end
 	news    chan struct{} // full if its state has changed; nil unless it stands behind others
 
+	lines      *Lines // set when it joins
 	line       *Line
 	state      State
 	prev, next *Waiter
@@ -105,7 +106,7 @@ func (all *Lines) Join(w *Waiter, key Key) (waits bool) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	l := all.atLocked(key)
-	w.line, w.state = l, Behind
+	w.lines, w.line, w.state = all, l, Behind
 	if l.first == nil && l.head == nil && !l.isHeldLocked() {
 		l.firstLocked(w, Asks)
 		return false
@@ -132,8 +133,8 @@ func (all *Lines) State(w *Waiter) (state State, doubtful bool) {
 // Grant returns how a waiter that was given its keys came by them. If after is not nil, the lock before it has not ended
 // for the hooks before that is closed.
 func (w *Waiter) Grant() (g Grant, after <-chan struct{}) {
-	w.line.lines.mu.Lock()
-	defer w.line.lines.mu.Unlock()
+	w.lines.mu.Lock()
+	defer w.lines.mu.Unlock()
 	return w.grant, w.after
 }
 
@@ -146,11 +147,19 @@ func (all *Lines) Asking(w *Waiter) {
 	}
 }
 
-// Stands notes that the first stands in Redis and hears it, and what was in its way. That is no older than asked.
+// Stands notes that a waiter stands in Redis and hears it, and what was in its way. That is no older than asked. If nobody
+// waits, and nobody keeps others back, it does so from now on.
 func (all *Lines) Stands(w *Waiter, conflict any, asked clock.Moment) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	if l := w.line; l != nil && l.first == w {
+	if w.state != Asks {
+		return
+	}
+	l := all.atLocked(w.line.key)
+	if w.line = l; l.first == nil && l.head == nil {
+		l.first = w
+	}
+	if l.first == w {
 		l.since, l.seen, l.seenAt = clock.Moment{}, conflict, asked
 	}
 }
@@ -202,9 +211,9 @@ func (l *Line) Ends(lock any) {
 // Blocker returns who has the set, as far as the Client knows; else the latest conflict of a first, if it is not older
 // than that.
 func (w *Waiter) Blocker(since clock.Moment) (holder, conflict any) {
+	w.lines.mu.Lock()
+	defer w.lines.mu.Unlock()
 	l := w.line
-	l.lines.mu.Lock()
-	defer l.lines.mu.Unlock()
 	if l.isHeldLocked() {
 		return l.holder, nil
 	}
@@ -248,9 +257,8 @@ func (l *Line) Pass(lock, alike, hold any, after <-chan struct{}) bool {
 
 // Give ends a request that has carried a waiter: it was given the keys.
 func (w *Waiter) Give(g Grant) {
-	l := w.line
-	l.lines.mu.Lock()
-	defer l.lines.mu.Unlock()
+	w.lines.mu.Lock()
+	defer w.lines.mu.Unlock()
 	if w.state != Carried {
 		return // it has not waited for that
 	}
@@ -267,8 +275,8 @@ func (w *Waiter) givenLocked(g Grant) {
 // Refuse ends a request that has carried a waiter and has not given it the keys, as far as is known. Now it asks. doubtful
 // says that the request may still be executed.
 func (w *Waiter) Refuse(doubtful bool) {
-	w.line.lines.mu.Lock()
-	defer w.line.lines.mu.Unlock()
+	w.lines.mu.Lock()
+	defer w.lines.mu.Unlock()
 	w.refuseLocked(doubtful)
 }
 

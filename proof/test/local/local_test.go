@@ -1,0 +1,353 @@
+package local_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
+)
+
+// Of those of one Client one stands in Redis, however many wait, and they have their turns in the order in which they came.
+func TestOneStands(t *testing.T) {
+	play(t, func(t *testing.T, s *scene) {
+		holder := s.obtain(s.other, options("holder"))
+		const most = 50
+		for i := range most {
+			s.waits(t.Context(), s.Client, options(fmt.Sprint(i)))
+		}
+		s.wantLine("0")
+		before := s.sent.Load()
+		time.Sleep(time.Minute)
+		if rounds := s.sent.Load() - before; rounds > 30 {
+			t.Errorf("%d scripts in a minute in which nothing moved", rounds)
+		}
+		for i := range most {
+			check.NoError(t, holder.Release(t.Context()))
+			holder = s.wants(fmt.Sprint(i))
+		}
+		check.NoError(t, holder.Release(t.Context()))
+		s.WantNoTrace(t, s.keys...)
+	})
+}
+
+// A turn within a Client takes one command: the Release gives the keys to the next, with its own value, ttl and number.
+func TestOneCommand(t *testing.T) {
+	for name, c := range map[string]struct {
+		keys   []string
+		fenced bool
+	}{
+		"one key":              {[]string{"k"}, false},
+		"a set":                {[]string{"{k}1", "{k}2", "{k}3"}, false},
+		"one key, with number": {[]string{"k"}, true},
+		"a set, with number":   {[]string{"{k}1", "{k}2"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(t *testing.T, s *scene) {
+				s.keys = s.Keys(c.keys...)
+				opt := func(who string) *redislock.Options {
+					return &redislock.Options{Queue: true, Metadata: who, Fenced: c.fenced}
+				}
+				check.NoError(t, s.obtain(s.Client, opt("")).Release(t.Context())) // now the server knows the script
+				lock, number := s.obtain(s.Client, opt("first")), int64(0)
+				for i := range 5 {
+					who := fmt.Sprint(i)
+					s.waits(t.Context(), s.Client, opt(who))
+					s.wantLine()
+					began := time.Now()
+					s.release(lock, 1)
+					lock = s.wants(who)
+					state := check.Must[[]redislock.KeyState](t)(s.other.Inspect(t.Context(), s.keys))
+					for _, key := range state {
+						if len(key.Holders) != 1 || key.Holders[0].Metadata != who || key.TTL < world.Long-time.Second {
+							t.Errorf("%q is held by %+v for %s", key.Key, key.Holders, key.TTL)
+						}
+					}
+					if left := lock.Deadline().Sub(began); left > world.Long {
+						t.Errorf("the deadline is %s after the release began", left)
+					}
+					if got := lock.Fence(); c.fenced && got <= number {
+						t.Errorf("got number %d after %d", got, number)
+					}
+					number = lock.Fence()
+				}
+				s.release(lock, 1)
+				for _, key := range s.keys {
+					s.WantFree(t, key, "redislock:line:{"+key+"}")
+				}
+			})
+		})
+	}
+}
+
+// Nobody of another Client is passed who came before.
+func TestOrderAmongClients(t *testing.T) {
+	play(t, func(t *testing.T, s *scene) {
+		lock := s.obtain(s.Client, options("first"))
+		s.waits(t.Context(), s.Client, options("mine"))
+		s.waits(t.Context(), s.other, options("another's"))
+		s.waits(t.Context(), s.Client, options("mine, later"))
+		s.wantLine("another's")
+		for _, who := range []string{"mine", "another's", "mine, later"} {
+			check.NoError(t, lock.Release(t.Context()))
+			lock = s.wants(who)
+		}
+		s.release(lock, 1)
+		s.WantNoTrace(t, s.keys...)
+	})
+}
+
+// Who is told to ask stands in Redis where it came, also before others who are there already.
+func TestPlaceOfArrival(t *testing.T) {
+	play(t, func(t *testing.T, s *scene) {
+		lock := s.obtain(s.Client, options("first"))
+		s.waits(t.Context(), s.Client, options("mine"))
+		s.waits(t.Context(), s.other, options("another's"))
+		s.wantLine("another's")
+		time.Sleep(30 * time.Millisecond)
+		synctest.Wait()
+		s.wantLine("mine", "another's")
+		check.NoError(t, lock.Release(t.Context()))
+		lock = s.wants("mine")
+		check.NoError(t, lock.Release(t.Context()))
+		s.release(s.wants("another's"), 1)
+	})
+}
+
+// These ask by themselves.
+func TestApart(t *testing.T) {
+	type obtain = func(ctx context.Context, s *scene, opt *redislock.Options) (*redislock.Lock, error)
+	for name, with := range map[string]obtain{
+		"a token of its own": func(ctx context.Context, s *scene, opt *redislock.Options) (*redislock.Lock, error) {
+			return s.Client.As("token-"+opt.Metadata).Obtain(ctx, s.keys, world.Long, opt)
+		},
+		"a caller's id": func(ctx context.Context, s *scene, opt *redislock.Options) (*redislock.Lock, error) {
+			return s.Client.Obtain(redislock.WithCaller(ctx, "id"), s.keys, world.Long, opt)
+		},
+		"readers": func(ctx context.Context, s *scene, opt *redislock.Options) (*redislock.Lock, error) {
+			return s.Client.ObtainRead(ctx, s.keys, world.Long, opt)
+		},
+		"other sets": func(ctx context.Context, s *scene, opt *redislock.Options) (*redislock.Lock, error) {
+			return s.Client.Obtain(ctx, append([]string{s.Key(opt.Metadata)}, s.keys...), world.Long, opt)
+		},
+		"a step of a larger Obtain": func(ctx context.Context, s *scene, opt *redislock.Options) (*redislock.Lock, error) {
+			return s.Client.Obtain(world.Apart(ctx), s.keys, world.Long, opt)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(t *testing.T, s *scene) {
+				lock := s.obtain(s.Client, options("first"))
+				ctx, cancel := context.WithCancel(t.Context())
+				var wg sync.WaitGroup
+				for i := range 3 {
+					wg.Go(func() {
+						lock, err := with(ctx, s, options(fmt.Sprint(i)))
+						if err == nil {
+							err = lock.Release(context.Background())
+						}
+						if err != nil && !errors.Is(err, context.Canceled) {
+							t.Error(err)
+						}
+					})
+				}
+				synctest.Wait()
+				if got := s.line(); len(got) != 3 {
+					t.Errorf("in line: %q, want all three", got)
+				}
+				cancel()
+				wg.Wait()
+				check.NoError(t, lock.Release(t.Context()))
+			})
+		})
+	}
+}
+
+// Who gives up says who is in the way, and lets those behind it move up.
+func TestGivesUp(t *testing.T) {
+	for name, c := range map[string]struct {
+		holder func(s *scene) *redislock.Client
+		asks   int64 // scripts of who gives up
+	}{
+		"a lock of the Client is in the way": {func(s *scene) *redislock.Client { return s.Client }, 0},
+		"the first stands for long":          {func(s *scene) *redislock.Client { return s.other }, 1},
+	} {
+		for _, bounded := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, Wait: %t", name, bounded), func(t *testing.T) {
+				play(t, func(t *testing.T, s *scene) {
+					lock := s.obtain(c.holder(s), options("holder"))
+					s.waits(t.Context(), s.Client, options("first"))
+					time.Sleep(time.Second)
+					ctx, cancel := context.WithCancel(t.Context())
+					opt, cause := options("second"), error(context.Canceled)
+					if bounded {
+						opt.Wait, cause = 5*time.Millisecond, redislock.ErrWaitOver
+					}
+					s.waits(ctx, s.Client, opt)
+					s.waits(t.Context(), s.Client, options("third"))
+					before := s.sent.Load()
+					if !bounded {
+						cancel()
+					}
+					err := s.ends("second")
+					cancel()
+					check.Is(t, err, cause)
+					world.WantConflict(t, err, s.keys[0], redislock.ModeWrite)
+					if got := s.sent.Load() - before; got != c.asks {
+						t.Errorf("it has sent %d scripts, want %d", got, c.asks)
+					}
+					s.wantLine("first")
+					check.NoError(t, lock.Release(t.Context()))
+					check.NoError(t, s.wants("first").Release(t.Context()))
+					check.NoError(t, s.wants("third").Release(t.Context()))
+					s.WantNoTrace(t, s.keys...)
+				})
+			})
+		}
+	}
+}
+
+// A Release that leaves something, or does not have the set as it was taken, gives nothing.
+func TestNotGiven(t *testing.T) {
+	for name, c := range map[string]struct {
+		opt  redislock.Options
+		ends func(s *scene, lock *redislock.Lock) error
+		rest time.Duration // the keys are left for so long
+	}{
+		"Leave":       {ends: func(s *scene, l *redislock.Lock) error { return l.Leave(s.t.Context(), time.Minute) }, rest: time.Minute},
+		"HoldAtLeast": {opt: redislock.Options{HoldAtLeast: time.Minute}, ends: (*scene).end, rest: 50 * time.Second},
+		"ReleaseKeys": {ends: func(s *scene, l *redislock.Lock) error { return l.ReleaseKeys(s.t.Context(), s.keys) }},
+		"Downgrade": {ends: func(s *scene, l *redislock.Lock) error {
+			return errors.Join(l.Downgrade(s.t.Context()), l.Release(s.t.Context()))
+		}},
+		"Break": {ends: func(s *scene, l *redislock.Lock) error {
+			_, err := s.other.Break(s.t.Context(), s.keys, "test")
+			if failed := l.Release(s.t.Context()); !errors.Is(failed, redislock.ErrLockNotHeld) {
+				err = errors.Join(err, fmt.Errorf("released: %w", failed))
+			}
+			return err
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(t *testing.T, s *scene) {
+				c.opt.Queue = true
+				lock := s.obtain(s.Client, &c.opt)
+				s.waits(t.Context(), s.Client, options("next"))
+				ended := time.Now()
+				check.NoError(t, c.ends(s, lock))
+				next := check.Must[world.Turn](t)(receive(s.turns))
+				check.NoError(t, next.Err)
+				if waited := time.Since(ended); waited < c.rest {
+					t.Errorf("the next has its turn %s after the end, want %s", waited, c.rest)
+				}
+				s.release(next.Lock, 1)
+			})
+		})
+	}
+}
+
+func (s *scene) end(l *redislock.Lock) error { return l.Release(s.t.Context()) }
+
+// receive waits for as long as it takes, in virtual time.
+func receive(turns <-chan world.Turn) (world.Turn, error) {
+	select {
+	case got := <-turns:
+		return got, nil
+	case <-time.After(time.Hour):
+		return world.Turn{}, errors.New("nobody has a turn")
+	}
+}
+
+// The hooks hear that a lock was released before they hear that the next one was obtained.
+func TestHooksInOrder(t *testing.T) {
+	for _, passOn := range []time.Duration{0, time.Minute} {
+		play(t, func(t *testing.T, s *scene) {
+			var held, most int
+			var mu sync.Mutex
+			count := func(n int) func(context.Context, redislock.Event) {
+				return func(context.Context, redislock.Event) {
+					time.Sleep(time.Second)
+					mu.Lock()
+					defer mu.Unlock()
+					held += n
+					most = max(most, held)
+				}
+			}
+			client := world.NewClient(t, s.RDB, redislock.WithHooks(redislock.Hooks{Obtained: count(1), Released: count(-1)}))
+			opt := func(who string) *redislock.Options {
+				return &redislock.Options{Queue: true, Metadata: who, PassOn: passOn}
+			}
+			lock := s.obtain(client, opt(""))
+			s.waits(t.Context(), client, opt(""))
+			check.NoError(t, lock.Release(t.Context()))
+			check.NoError(t, s.wants("").Release(t.Context()))
+			if most != 1 || held != 0 {
+				t.Errorf("the hooks know of %d locks at once, and of %d in the end", most, held)
+			}
+		})
+	}
+}
+
+// An Obtain under a lock of its own does not wait behind others for that lock.
+func TestUnderItsOwnLock(t *testing.T) {
+	play(t, func(t *testing.T, s *scene) {
+		err := s.Client.With(t.Context(), s.keys, world.Long, options("outer"), func(ctx context.Context) error {
+			s.waits(t.Context(), s.Client, options("other"))
+			_, err := s.Client.Obtain(ctx, s.keys, world.Long, options("inner"))
+			return err
+		})
+		if conflict, is := errors.AsType[*redislock.ConflictError](err); !is || !conflict.Own {
+			t.Errorf("got %v, want a conflict with its own lock", err)
+		}
+		check.NoError(t, s.wants("other").Release(t.Context()))
+	})
+}
+
+// Close ends those who wait behind others as well.
+func TestCloseWhileBehind(t *testing.T) {
+	play(t, func(t *testing.T, s *scene) {
+		lock := s.obtain(s.other, options("holder"))
+		for _, who := range []string{"first", "second", "third"} {
+			s.waits(t.Context(), s.Client, options(who))
+		}
+		s.Client.Close()
+		for range 3 {
+			if got := check.Must[world.Turn](t)(receive(s.turns)); !errors.Is(got.Err, redis.ErrClosed) {
+				t.Errorf("%s: got %v", got.Who, got.Err)
+			}
+		}
+		check.NoError(t, lock.Release(t.Context()))
+	})
+}
+
+// On real servers it is as in virtual time: about a command a turn, one holder at a time, and nothing is left.
+func TestTurnsOfAClient(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, b redistest.Backend) {
+		w := world.New(t, b)
+		scripts := check.Count(w.RDB, "eval")
+		waiters, key := world.NewWaiters(t), w.Keys("k")
+		const callers, turns = 8, 25
+		for i := range callers {
+			waiters.WG.Go(func() {
+				for range turns {
+					waiters.Turn(w.Client, fmt.Sprint(i), key, nil)
+				}
+			})
+		}
+		waiters.WG.Wait()
+		waiters.Served(t)
+		if got := scripts.Load(); got < callers*turns {
+			t.Errorf("%d scripts for %d turns: each is to be known in Redis", got, callers*turns)
+		}
+		w.OnlyGuardsSoon(t, key...)
+	})
+}

@@ -1,0 +1,195 @@
+package local_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/world"
+)
+
+// passing are the options of an Obtain that passes its hold on.
+func passing(passOn time.Duration) *redislock.Options {
+	return &redislock.Options{Queue: true, PassOn: passOn}
+}
+
+// For as long as PassOn a hold goes from one to the next without Redis. Each has a lock of its own, with the deadline of the
+// hold. Then it is the turn of others.
+func TestPassOn(t *testing.T) {
+	play(t, func(t *testing.T, s *scene) {
+		const passOn = time.Minute
+		check.NoError(t, s.obtain(s.Client, passing(passOn)).Release(t.Context()))
+		lock := s.obtain(s.Client, passing(passOn))
+		began, deadline := time.Now(), lock.Deadline()
+		for range 3 {
+			s.waits(t.Context(), s.Client, passing(passOn))
+			s.waits(t.Context(), s.other, options("another's"))
+			s.release(lock, 0)
+			got := s.wants("")
+			if got == lock || !got.Deadline().Equal(deadline) {
+				t.Errorf("the same lock: %t; its deadline is %s after that of the hold", got == lock, got.Deadline().Sub(deadline))
+			}
+			lock = got
+		}
+		s.waits(t.Context(), s.Client, passing(passOn))
+		time.Sleep(passOn - time.Since(began))
+		for range 3 {
+			check.NoError(t, lock.Release(t.Context()))
+			lock = s.wants("another's")
+		}
+		check.NoError(t, lock.Release(t.Context()))
+		lock = s.wants("")
+		s.release(lock, 1)
+		s.WantNoTrace(t, s.keys...)
+	})
+}
+
+// A hold is not passed on if anything but renewals has touched it, to nobody who asks for something else, and not if less than
+// half of it is left. Then the Release carries the next.
+func TestNotPassedOn(t *testing.T) {
+	const passOn = world.Long / 2
+	for name, c := range map[string]struct {
+		next    *redislock.Options
+		before  func(s *scene, lock *redislock.Lock)
+		scripts int64
+	}{
+		"nothing special":         {scripts: 0},
+		"half of it is over":      {before: func(*scene, *redislock.Lock) { time.Sleep(world.Long/2 - time.Second) }, scripts: 1},
+		"another Metadata":        {next: &redislock.Options{Queue: true, PassOn: passOn, Metadata: "other"}, scripts: 1},
+		"another PassOn":          {next: passing(time.Second), scripts: 1},
+		"no PassOn":               {next: passing(0), scripts: 1},
+		"a Watchdog":              {next: &redislock.Options{Queue: true, PassOn: passOn, Watchdog: true}, scripts: 1},
+		"its token was asked for": {before: func(_ *scene, l *redislock.Lock) { l.Token() }, scripts: 1},
+		"it was refreshed": {before: func(s *scene, l *redislock.Lock) {
+			check.NoError(s.t, l.Refresh(s.t.Context(), world.Long))
+		}, scripts: 1},
+		"it was asked for its TTL": {before: func(s *scene, l *redislock.Lock) {
+			check.Must[time.Duration](s.t)(l.TTL(s.t.Context()))
+		}, scripts: 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(t *testing.T, s *scene) {
+				check.NoError(t, s.obtain(s.Client, passing(passOn)).Release(t.Context()))
+				lock := s.obtain(s.Client, passing(passOn))
+				if c.before != nil {
+					c.before(s, lock)
+				}
+				if c.next == nil {
+					c.next = passing(passOn)
+				}
+				s.waits(t.Context(), s.Client, c.next)
+				s.release(lock, c.scripts)
+				next := s.wants(c.next.Metadata)
+				check.NoError(t, next.Release(t.Context()))
+				s.WantNoTrace(t, s.keys...)
+			})
+		})
+	}
+}
+
+// A lock that was passed on has ended: it has no token, sends nothing, and cannot harm the next one.
+func TestPassedOnHasEnded(t *testing.T) {
+	play(t, func(t *testing.T, s *scene) {
+		lock := s.obtain(s.Client, passing(time.Minute))
+		ctx, lost := lock.Context(t.Context()), lock.Lost()
+		s.waits(t.Context(), s.Client, passing(time.Minute))
+		check.NoError(t, lock.Release(t.Context()))
+		next := s.wants("")
+		before := s.sent.Load()
+		if token := lock.Token(); token != "" {
+			t.Error("it has a token")
+		}
+		for name, err := range map[string]error{
+			"Refresh": lock.Refresh(t.Context(), time.Second), "Downgrade": lock.Downgrade(t.Context()),
+			"Release": lock.Release(t.Context()), "ReleaseKeys": lock.ReleaseKeys(t.Context(), s.keys),
+			"Leave": lock.Leave(t.Context(), time.Hour), "TTL": second(lock.TTL(t.Context())),
+		} {
+			if !errors.Is(err, redislock.ErrLockNotHeld) {
+				t.Errorf("%s: got %v", name, err)
+			}
+		}
+		if got := s.sent.Load() - before; got != 0 {
+			t.Errorf("it has sent %d scripts", got)
+		}
+		if !errors.Is(context.Cause(ctx), context.Canceled) {
+			t.Errorf("its context has ended with %v", context.Cause(ctx))
+		}
+		select {
+		case <-lost:
+			t.Error("it counts as lost")
+		default:
+		}
+		check.Must[time.Duration](t)(next.TTL(t.Context()))
+		if next.Token() == "" {
+			t.Error("the next one has no token")
+		}
+		check.NoError(t, next.Release(t.Context()))
+		s.WantNoTrace(t, s.keys...)
+	})
+}
+
+func second(_ time.Duration, err error) error { return err }
+
+// The watchdog of the hold is that of whoever has it.
+func TestPassedOnIsRenewed(t *testing.T) {
+	play(t, func(t *testing.T, s *scene) {
+		opt := &redislock.Options{Queue: true, PassOn: 5 * time.Second, Watchdog: true}
+		obtain := func() *redislock.Lock {
+			return check.Must[*redislock.Lock](t)(s.Client.Obtain(t.Context(), s.keys, 10*time.Second, opt))
+		}
+		lock, next := obtain(), make(chan *redislock.Lock)
+		go func() { next <- obtain() }()
+		time.Sleep(10 * time.Millisecond)
+		s.release(lock, 0)
+		lock = <-next
+		ctx := lock.Context(t.Context())
+		time.Sleep(time.Minute)
+		if ctx.Err() != nil {
+			t.Fatalf("lost: %v", context.Cause(ctx))
+		}
+		check.NoError(t, lock.Release(t.Context()))
+	})
+}
+
+// Who gives up in the moment in which it is passed a hold gives the keys back.
+func TestGivesUpWhenPassedOn(t *testing.T) {
+	for range 50 {
+		play(t, func(t *testing.T, s *scene) {
+			lock := s.obtain(s.Client, passing(time.Minute))
+			ctx, cancel := context.WithCancel(t.Context())
+			s.waits(ctx, s.Client, passing(time.Minute))
+			go cancel()
+			check.NoError(t, lock.Release(t.Context()))
+			if got := <-s.turns; got.Err == nil {
+				check.NoError(t, got.Lock.Release(t.Context()))
+			}
+			synctest.Wait()
+			s.WantNoTrace(t, s.keys...)
+		})
+	}
+}
+
+// Bad values of PassOn are refused, and nothing is sent.
+func TestPassOnIsChecked(t *testing.T) {
+	play(t, func(t *testing.T, s *scene) {
+		for name, opt := range map[string]redislock.Options{
+			"negative":         {Queue: true, PassOn: -time.Second},
+			"more than half":   {Queue: true, PassOn: world.Long/2 + time.Millisecond},
+			"without Queue":    {PassOn: time.Second},
+			"with Fenced":      {Queue: true, PassOn: time.Second, Fenced: true},
+			"with HoldAtLeast": {Queue: true, PassOn: time.Second, HoldAtLeast: time.Second},
+		} {
+			lock, err := s.Client.Obtain(t.Context(), s.keys, world.Long, &opt)
+			if lock != nil || !errors.Is(err, &redislock.InvalidError{Argument: "PassOn"}) {
+				t.Errorf("%s: got %v and %v", name, lock, err)
+			}
+		}
+		if got := s.sent.Load(); got != 0 {
+			t.Errorf("%d scripts were sent", got)
+		}
+	})
+}
