@@ -165,7 +165,7 @@ func clientClosed(t *testing.T, s *redistest.Server, n int) {
 	ends := make(chan error, n)
 	for range n {
 		go func() {
-			_, err := client.Obtain(t.Context(), []string{key}, world.Long, world.Queue())
+			_, err := client.Obtain(world.Apart(t.Context()), []string{key}, world.Long, world.Queue())
 			ends <- err
 		}()
 	}
