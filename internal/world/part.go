@@ -48,14 +48,14 @@ func (w *World) Modes(p Part) (write, read []string) {
 	return write, read
 }
 
-// StandWith has a waiter stand in line for a part, under a name and with options of its own.
+// StandWith has a waiter stand in line for a part, by itself, under a name and with options of its own.
 func (w *World) StandWith(ctx context.Context, t *testing.T, turns chan<- Turn, who string, p Part, opt *redislock.Options) {
 	t.Helper()
 	write, read := w.Modes(p)
 	key := append(slices.Clone(write), read...)[0]
 	n := len(check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), []string{key}))[0].Line)
 	go func() {
-		lock, err := w.Client.ObtainSet(ctx, redislock.Set{Write: write, Read: read}, Long, opt)
+		lock, err := w.Client.ObtainSet(Apart(ctx), redislock.Set{Write: write, Read: read}, Long, opt)
 		turns <- Turn{who, lock, err}
 	}()
 	w.InLine(t, key, n+1)

@@ -64,9 +64,13 @@ func (c *Waiters) Hold(who string, write, read []string) (leave func()) {
 
 // Turn waits in line, holds the locks for a moment, and releases them.
 func (c *Waiters) Turn(client *redislock.Client, who string, write, read []string) {
+	c.turn(c.Ctx, client, who, write, read)
+}
+
+func (c *Waiters) turn(ctx context.Context, client *redislock.Client, who string, write, read []string) {
 	opt := Queue()
 	opt.Metadata = who
-	lock, err := client.ObtainSet(c.Ctx, redislock.Set{Write: write, Read: read}, Long, opt)
+	lock, err := client.ObtainSet(ctx, redislock.Set{Write: write, Read: read}, Long, opt)
 	if err == nil {
 		leave := c.Hold(who, write, read)
 		time.Sleep(time.Millisecond)
@@ -92,15 +96,15 @@ func (c *Waiters) Failed() int {
 	return len(c.faults)
 }
 
-// Line has n waiters stand in line for a set, one after the other, of each Client in turn. It returns their names in the
-// order of the line.
+// Line has n waiters stand in line for a set, one after the other, of each Client in turn, and each by itself. It returns
+// their names in the order of the line.
 func (c *Waiters) Line(t *testing.T, n int, set []string, clients ...*redislock.Client) []string {
 	t.Helper()
 	var names []string
 	for i := range n {
 		client, who := clients[i%len(clients)], fmt.Sprintf("%s#%02d", set[0], i)
 		names = append(names, who)
-		c.WG.Go(func() { c.Turn(client, who, set, nil) })
+		c.WG.Go(func() { c.turn(Apart(c.Ctx), client, who, set, nil) })
 		(&World{Client: client}).InLine(t, set[0], i+1)
 	}
 	return names

@@ -53,13 +53,13 @@ func inQueue(t *testing.T, script string, fn func(t *testing.T, q *queue)) {
 	})
 }
 
-// wait has so many more wait for the key, and for others that each has for itself.
+// wait has so many more wait for the key, each by itself, and for others that each has for itself.
 func (q *queue) wait(t *testing.T, n, others int) {
 	t.Helper()
 	for range n {
 		q.n++
 		keys := append(q.Keys("k"), world.Numbered(q.Key(fmt.Sprint(q.n)), others)...)
-		go func() { _, _ = q.Client.Obtain(q.ctx, keys, time.Minute, world.Queue()) }()
+		go func() { _, _ = q.Client.Obtain(world.Apart(q.ctx), keys, time.Minute, world.Queue()) }()
 		synctest.Wait()
 	}
 	q.InLine(t, q.Key("k"), q.n)

@@ -57,7 +57,7 @@ func TestLongLines(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				gone := make(chan error, 1)
 				go func() {
-					_, err := m.client.Obtain(ctx, r.wish(0).write, world.Long, &redislock.Options{Queue: true})
+					_, err := m.client.Obtain(world.Apart(ctx), r.wish(0).write, world.Long, &redislock.Options{Queue: true})
 					gone <- err
 				}()
 				m.copies(t, waits(t, "stands in line", m.entered), r.wish(0).write, long)

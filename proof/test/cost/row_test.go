@@ -53,11 +53,11 @@ func (r *row) enters(t *testing.T) standing {
 	return r.stands(t, r.clients[i%len(r.clients)], r.wish(i), &opt, fmt.Sprint(i))
 }
 
-// stands has somebody stand in line, and waits until it does.
+// stands has somebody stand in line by itself, and waits until it does.
 func (r *row) stands(t *testing.T, client *redislock.Client, w wish, opt *redislock.Options, who string) standing {
 	t.Helper()
 	r.waiters.Go(func() {
-		lock, err := client.ObtainSet(r.ctx, redislock.Set{Write: w.write, Read: w.read}, r.ttl, opt)
+		lock, err := client.ObtainSet(world.Apart(r.ctx), redislock.Set{Write: w.write, Read: w.read}, r.ttl, opt)
 		r.granted <- world.Turn{Who: who, Lock: lock, Err: err}
 	})
 	return waits(t, "stands in line", r.m.entered)

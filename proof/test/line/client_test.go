@@ -37,8 +37,11 @@ func TestQueueCancelHammer(t *testing.T) {
 		turn := func(ctx context.Context, who int) (bool, error) {
 			opt := world.Queue()
 			opt.Metadata = fmt.Sprint(who)
-			set := sets[rand.N(len(sets))]
-			lock, err := worlds[who%2].Client.Obtain(ctx, set, world.Long, opt)
+			set, obtaining := sets[rand.N(len(sets))], ctx
+			if who%4 < 2 { // the others wait behind those of their Client
+				obtaining = world.Apart(ctx)
+			}
+			lock, err := worlds[who%2].Client.Obtain(obtaining, set, world.Long, opt)
 			if err != nil {
 				if ctx.Err() == nil {
 					return false, err
@@ -165,7 +168,7 @@ func clientClosed(t *testing.T, s *redistest.Server, n int) {
 	ends := make(chan error, n)
 	for range n {
 		go func() {
-			_, err := client.Obtain(t.Context(), []string{key}, world.Long, world.Queue())
+			_, err := client.Obtain(world.Apart(t.Context()), []string{key}, world.Long, world.Queue())
 			ends <- err
 		}()
 	}

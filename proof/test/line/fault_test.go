@@ -82,14 +82,14 @@ func noTraceSoon(t *testing.T, w *world.World, keys ...string) {
 	})
 }
 
-// waitTogether has n wait for the key, by turns in each of the worlds; they go through the gate one by one.
+// waitTogether has n wait for the key, each by itself, by turns in each of the worlds; they go through the gate one by one.
 // What it returns waits until all have been served, each soon after the one before: who heard nothing would ask much later.
 func waitTogether(t *testing.T, n int, key string, worlds ...*world.World) (served func(within time.Duration)) {
 	t.Helper()
 	g, ends := gateAt(worlds[0].RDB, key), make(chan error, n)
 	for i := range n {
 		go func() {
-			lock, err := worlds[i%len(worlds)].Client.Obtain(t.Context(), []string{key}, world.Long, world.Queue())
+			lock, err := worlds[i%len(worlds)].Client.Obtain(world.Apart(t.Context()), []string{key}, world.Long, world.Queue())
 			if err == nil {
 				err = g.pass(t.Context(), lock, 0)
 			}

@@ -10,13 +10,13 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// leases has some waiters stand in line, one after the other. They let their leases expire.
+// leases has some waiters stand in line, each by itself, one after the other. They let their leases expire.
 func leases(t *testing.T, w *world.World, key string, ttl time.Duration, who ...string) <-chan world.Turn {
 	t.Helper()
 	turns := make(chan world.Turn, len(who))
 	for i, name := range who {
 		go func() {
-			lock, err := w.Client.Obtain(t.Context(), []string{key}, ttl, world.Queue())
+			lock, err := w.Client.Obtain(world.Apart(t.Context()), []string{key}, ttl, world.Queue())
 			turns <- world.Turn{Who: name, Lock: lock, Err: err}
 		}()
 		w.InLine(t, key, i+1)
@@ -87,7 +87,7 @@ func TestQueueLeaseExpires(t *testing.T) {
 		turns := make(chan world.Turn, 2)
 		for i, who := range []string{"a", "b"} {
 			go func() {
-				lock, err := s.Client.Obtain(t.Context(), []string{key}, shortLease, world.Queue())
+				lock, err := s.Client.Obtain(world.Apart(t.Context()), []string{key}, shortLease, world.Queue())
 				turns <- world.Turn{Who: who, Lock: lock, Err: err}
 			}()
 			s.InLine(t, key, i+2)

@@ -169,6 +169,7 @@ func TestPrefixedLineOfServers(t *testing.T) {
 				}
 				holder := check.Must[*redislock.Lock](t)(short.Obtain(t.Context(), keys, world.Long, &redislock.Options{Queue: true, Fenced: true}))
 				waiters := world.NewWaiters(t)
+				waiters.Ctx = world.Apart(waiters.Ctx)
 				var want []string
 				for i := range 6 {
 					client, set := whole, names

@@ -64,11 +64,11 @@ func (s *processLine) process(t *testing.T, ttl, stay time.Duration) *redistest.
 	return p
 }
 
-// waiter has one more waiter stand in line.
+// waiter has one more waiter stand in line, by itself.
 func (s *processLine) waiter(t *testing.T, who string) {
 	t.Helper()
 	go func() {
-		lock, err := s.Client.Obtain(t.Context(), []string{s.Key("k")}, world.Long, world.Queue())
+		lock, err := s.Client.Obtain(world.Apart(t.Context()), []string{s.Key("k")}, world.Long, world.Queue())
 		s.turns <- world.Turn{Who: who, Lock: lock, Err: err}
 	}()
 	s.n++
@@ -275,7 +275,7 @@ func TestQueueServerPaused(t *testing.T) {
 				for i := range cap(ends) {
 					client := clients[i%len(clients)]
 					go func() {
-						lock, err := client.Obtain(t.Context(), []string{key}, lease, world.Queue())
+						lock, err := client.Obtain(world.Apart(t.Context()), []string{key}, lease, world.Queue())
 						if err == nil {
 							err = g.enter(t.Context(), lock)
 						}

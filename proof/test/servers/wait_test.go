@@ -18,12 +18,13 @@ type turn struct {
 	err  error
 }
 
-// stand has somebody stand in line, and returns when it does.
+// stand has somebody stand in line by itself, and returns when it does.
 func (e *site) stand(ctx context.Context, turns chan<- turn, client *redislock.Client, who string, write, read []string) {
 	seen := append(append([]string{}, write...), read...)[0]
 	before := len(e.inspect(seen)[0].Line)
 	go func() {
-		lock, err := client.ObtainSet(ctx, redislock.Set{Write: e.keys(write...), Read: e.keys(read...)}, long, &redislock.Options{Queue: true, Metadata: who})
+		set := redislock.Set{Write: e.keys(write...), Read: e.keys(read...)}
+		lock, err := client.ObtainSet(world.Apart(ctx), set, long, &redislock.Options{Queue: true, Metadata: who})
 		turns <- turn{who, lock, err}
 	}()
 	e.eventually(who+" stands in line", func() bool { return len(e.inspect(seen)[0].Line) > before })
