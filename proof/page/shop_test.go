@@ -115,7 +115,7 @@ func (s *shop) tellAll(t *testing.T) {
 		before := s.rdb.ZCard(t.Context(), line).Val()
 		opt.Queue = true
 		waiting.Go(func() {
-			lock, err := c.Obtain(t.Context(), keys, ttl, &opt)
+			lock, err := c.Obtain(world.Apart(t.Context()), keys, ttl, &opt)
 			if err != nil {
 				t.Errorf("obtain %v: %v", keys, err)
 				return

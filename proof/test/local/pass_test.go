@@ -3,6 +3,7 @@ package local_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -170,6 +171,33 @@ func TestGivesUpWhenPassedOn(t *testing.T) {
 			synctest.Wait()
 			s.WantNoTrace(t, s.keys...)
 		})
+	}
+}
+
+// Who is told late that it has the keys has at least half of the ttl all the same: it asks, if less would be left.
+func TestToldLate(t *testing.T) {
+	for _, passOn := range []time.Duration{0, time.Minute} {
+		for late, scripts := range map[time.Duration]int64{world.Long * 4 / 10: 1, world.Long * 6 / 10: 2} {
+			if passOn > 0 && scripts == 1 {
+				scripts = 0
+			}
+			t.Run(fmt.Sprintf("PassOn %s, after %s", passOn, late), func(t *testing.T) {
+				play(t, func(t *testing.T, s *scene) {
+					slow := redislock.Hooks{Released: func(context.Context, redislock.Event) { time.Sleep(late) }}
+					client := world.NewClient(t, s.RDB, redislock.WithHooks(slow))
+					check.NoError(t, s.obtain(client, passing(passOn)).Release(t.Context()))
+					lock := s.obtain(client, passing(passOn))
+					s.waits(t.Context(), client, passing(passOn))
+					s.release(lock, scripts)
+					next := s.wants("")
+					if left := time.Until(next.Deadline()); left < world.Long/2 {
+						t.Errorf("%s of %s is left", left, world.Long)
+					}
+					check.NoError(t, next.Release(t.Context()))
+					s.WantNoTrace(t, s.keys...)
+				})
+			})
+		}
 	}
 }
 
