@@ -33,6 +33,12 @@ func NewWaiters(t *testing.T) *Waiters {
 	return &Waiters{Ctx: ctx, writers: make(map[string]string), readers: make(map[string]int)}
 }
 
+// Apart has the waiters stand in Redis by themselves, see the function Apart.
+func (c *Waiters) Apart() *Waiters {
+	c.Ctx = Apart(c.Ctx)
+	return c
+}
+
 // Hold notes that a waiter has its locks. The caller calls leave before it releases them.
 func (c *Waiters) Hold(who string, write, read []string) (leave func()) {
 	c.mu.Lock()

@@ -284,8 +284,7 @@ func setOf(t *testing.T, s *site, write, read []string) {
 	check.NoError(t, lock.Upgrade(ctx))
 	check.NoError(t, lock.Refresh(ctx, world.Long))
 
-	waiters := world.NewWaiters(t)
-	waiters.Ctx = world.Apart(waiters.Ctx)
+	waiters := world.NewWaiters(t).Apart()
 	var names []string
 	for i, client := range []*redislock.Client{one, other, one} {
 		names = append(names, fmt.Sprint(i))

@@ -168,8 +168,7 @@ func TestPrefixedLineOfServers(t *testing.T) {
 					names[i] = short.RedisKey(key)
 				}
 				holder := check.Must[*redislock.Lock](t)(short.Obtain(t.Context(), keys, world.Long, &redislock.Options{Queue: true, Fenced: true}))
-				waiters := world.NewWaiters(t)
-				waiters.Ctx = world.Apart(waiters.Ctx)
+				waiters := world.NewWaiters(t).Apart()
 				var want []string
 				for i := range 6 {
 					client, set := whole, names
