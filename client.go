@@ -105,7 +105,7 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 	c.listenForBreaks()
 	c.placement = placementOf(c.conn)
 	c.rounds.begin(c)
-	c.local.Schedule, c.local.HasKeys = c.schedule, hasKeys
+	c.local.Schedule = c.schedule
 	c.short = c.isShort()
 	return c
 }

@@ -34,7 +34,7 @@ func (l *Lock) shown() shown.Lock {
 		of = shown.Lock{Unknown: keys, Until: of.Until}
 	}
 	switch state {
-	case released:
+	case released, passedOn:
 		of.Ended = "released"
 	case lost:
 		of.Ended = "lost"

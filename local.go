@@ -170,68 +170,53 @@ func (o *obtaining) leaveLocal(lock *Lock) {
 	case lock == nil:
 		o.client.local.Quit(&s.behind)
 	default:
-		line := o.client.local.Holds(&s.behind, lock)
+		var until clock.Moment
+		if o.want.passOn > 0 {
+			until = lock.lease.Obtained.Add(o.want.passOn)
+		}
+		line := o.client.local.Holds(&s.behind, lock, hasKeys, until)
 		lock.mu.Lock()
 		lock.line = line
-		if like, is := s.behind.Alike.(alike); is && lock.passes == nil {
-			lock.passes = &hold{like: like, until: lock.lease.Obtained.Add(like.passOn)}
-		}
 		lock.mu.Unlock()
 	}
 }
 
-// hasKeys reports whether a lock of the Client may have its keys still: it has not ended by itself, and was not lost.
-func hasKeys(lock any) bool {
-	l := lock.(*Lock)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.state != lost && !clock.Now().Reached(l.lease.Deadline)
+// An alike says which Obtains may have the same hold one after the other: those that ask for the same.
+type alike struct {
+	ttl      time.Duration
+	metadata string
+	watchdog bool
+	passOn   time.Duration
 }
 
-// A carrying is the part of a Release that may give its keys to the next Obtain of the Client.
-type carrying struct {
-	from  *Lock
-	line  *local.Line     // of the Obtains; nil: there is none, or the first try was sent
-	after <-chan struct{} // closed when the hooks know that the lock has ended; nil without hooks
-	to    *local.Waiter   // to whom a try that is under way gives them
-	tried bool
+// alike is that of an Obtain.
+func (w *want) alike() alike {
+	return alike{w.ttl, w.value[len(proto.TokenOf(w.value)):], w.watchdog, w.passOn}
 }
 
-// carrying is that part of a Release of a part.
-func (p part) carrying(l *Lock) carrying {
-	if !p.whole || p.keep != (clock.Moment{}) || p.set.reads() > 0 {
-		return carrying{}
-	}
-	return carrying{from: l, line: p.line, after: p.after}
-}
-
-// choose has a Release give its keys to the next Obtain, if it may. Only its first try does: an answer to a later one would
-// not say which of them has given the keys.
-func (r *call) choose(may bool) {
-	line := r.gives.line
-	if line == nil {
-		if r.gives.tried {
-			r.run.Give(nil)
+// takeOver makes the lock of an obtaining to which a hold was passed on. If it has waited too long to be told, it gives the
+// keys back, and asks.
+func (o *obtaining) takeOver(h *hold) (*Lock, error) {
+	l := &Lock{asker: asker{client: o.client, value: h.value}, label: o.lock.label}
+	l.set, l.lease = h.set, h.lease
+	at := clock.Now()
+	if l.lease.Obtained = at; o.caller.Err() == nil && l.lease.Left(at) >= l.lease.TTL/2 {
+		if o.lock = l; o.want.watchdog {
+			l.mu.Lock()
+			l.watchLocked(true)
+			l.mu.Unlock()
 		}
-		return
+		return l, nil
 	}
-	if r.gives.line = nil; !may {
-		return
+	l.mu.Lock()
+	p, _ := l.stopLocked()
+	l.mu.Unlock()
+	_ = l.free(pace.GivingBack(o.caller), p, sent{})
+	if o.caller.Err() == nil {
+		o.client.local.Quit(&o.line.behind)
+		return nil, nil
 	}
-	if w := line.Choose(r.gives.from, r.gives.after); w != nil {
-		r.run.Give(&w.Next)
-		r.gives.to, r.gives.tried, r.Alone = w, true, true
-	}
-}
-
-// given tells the next Obtain what a try has done that was to give it the keys.
-func (r *call) given() {
-	to := r.gives.to
-	r.gives.to = nil
-	if number, is := r.run.IsGiven(r.Reply); is && r.Err == nil {
-		to.Give(local.Grant{Sent: r.Sent, Number: number})
-		return
-	}
-	// A script that has failed may have given some of them before.
-	to.Refuse(r.Err != nil || !proto.IsAnswer(r.Reply))
+	o.asked.noteEnded()
+	o.asked.last = ErrNotObtained
+	return nil, o.contextEnded(o.caller)
 }

@@ -32,8 +32,6 @@ type Lock struct {
 	claim *owners.Claim // if callers know its token, while it is held
 	watch *watch        // for the watchdog, or for Context and Lost
 	line  *local.Line   // of the Obtains of this Client that want its set; nil if it knows of none
-	// passes says how its hold may be passed on, and is passedOn afterwards; nil: it is not.
-	passes *hold
 }
 
 // An ending says whether a lock is held, and if not, why.
@@ -49,6 +47,7 @@ type lockState uint8
 const (
 	held lockState = iota
 	released
+	passedOn // released without Redis: somebody else has the keys under its token
 	lost
 )
 
@@ -82,7 +81,11 @@ func (l *Lock) Token() string {
 		return ""
 	}
 	l.mu.Lock()
-	keys, gone := l.set.keys, l.touchedLocked()
+	keys, line := l.set.keys, l.line
+	l.mu.Unlock()
+	line.Touch(l) // what others know must not be somebody else's
+	l.mu.Lock()
+	gone := l.state == passedOn
 	l.mu.Unlock()
 	if gone {
 		return ""
@@ -135,7 +138,7 @@ func (l *Lock) endedLocked() error {
 	switch {
 	case l.state == held:
 		return nil
-	case l.state == released:
+	case l.state == released, l.state == passedOn:
 		return errReleased
 	case errors.Is(l.why, ErrBroken):
 		return fmt.Errorf("%w: %w", ErrLockNotHeld, l.why)

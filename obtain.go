@@ -72,7 +72,7 @@ func (c *Client) with(ctx context.Context, token string, set Set, ttl time.Durat
 		lock.mu.Lock()
 		state, over := lock.state, lock.over
 		lock.mu.Unlock()
-		if state == released && over == errReleased { //nolint:errorlint // it is this value, or the error of a Release
+		if state != lost && over == errReleased { //nolint:errorlint // it is this value, or the error of a Release
 			return // fn has ended the lock, which is in its context
 		}
 		switch failed := lock.Release(ctx); {

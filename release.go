@@ -38,9 +38,12 @@ func (l *Lock) Release(ctx context.Context) error {
 func (l *Lock) release(ctx context.Context) (err error) {
 	began, asked := clock.Now(), 0
 	l.mu.Lock()
-	h := l.passableLocked(ctx)
+	h := l.holdLocked(ctx)
 	p, end := l.stopLocked()
 	over := l.over
+	if h != nil {
+		l.state = passedOn // now: whoever asks for the token meanwhile gets none
+	}
 	l.mu.Unlock()
 	end(context.Canceled)
 	if p.line != nil && l.client.hooks.Released != nil {
@@ -59,11 +62,24 @@ func (l *Lock) release(ctx context.Context) (err error) {
 		p.unclaim()
 		return saidAgain(p.set, over)
 	}
-	if h != nil && l.passOn(p, h) {
+	if h != nil && l.passes(p, h) {
 		return nil
 	}
 	asked = 1
 	return l.settle(p, l.free(ctx, p, sent{}))
+}
+
+// passes passes a hold on, and reports whether it has: otherwise the Release goes on.
+func (l *Lock) passes(p part, h *hold) bool {
+	is := p.line.Pass(l, h, p.after)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if is {
+		l.over = errReleased
+	} else {
+		l.state = released
+	}
+	return is
 }
 
 // settle notes how a Release has ended, if that is known: then nothing is left for another Release.
@@ -170,6 +186,14 @@ func (l *Lock) takeOut(keys []string) (p part, all bool, err error) {
 	p = part{set: freed, lease: l.lease, keep: l.keep, watched: l.watch != nil, owner: l.owner.Load(), claim: l.claim, line: l.line}
 	l.line = nil
 	return p, false, nil
+}
+
+// carrying is how a Release of the part may give its keys to the next Obtain of the Client.
+func (p part) carrying(l *Lock) carrying {
+	if !p.whole || p.keep != (clock.Moment{}) || p.set.reads() > 0 {
+		return carrying{}
+	}
+	return carrying{from: l, line: p.line, after: p.after}
 }
 
 // unclaim ends the claim on what was released or is left to a clean-up. If it came earlier, a clean-up could free the

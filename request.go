@@ -174,7 +174,9 @@ func (r *call) Before() bool {
 			r.Err = wire.ErrNotSent
 			return false
 		}
-		r.choose(true)
+		if r.gives != (carrying{}) {
+			r.choose(true)
+		}
 		return true
 	}
 	if note == nil {
@@ -192,7 +194,9 @@ func (r *call) Before() bool {
 		return false
 	}
 	r.Alone = !r.run.Prepare(&note.Stamp)
-	r.choose(!r.Alone)
+	if r.gives != (carrying{}) {
+		r.choose(!r.Alone)
+	}
 	return true
 }
 

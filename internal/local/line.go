@@ -38,7 +38,7 @@ func (l *Line) forgetLocked() {
 
 // isHeldLocked reports whether a lock of the Client holds the set.
 func (l *Line) isHeldLocked() bool {
-	if _, given := l.holder.(*Waiter); l.holder != nil && !given && !l.lines.HasKeys(l.holder) {
+	if _, given := l.holder.(*Waiter); l.holder != nil && !given && !l.hasKeys(l.holder) {
 		l.holder = nil
 	}
 	return l.holder != nil

@@ -22,7 +22,6 @@ const (
 // Lines are the lines of one Client. They are safe for concurrent use.
 type Lines struct {
 	Schedule *clock.Schedule
-	HasKeys  func(lock any) bool // reports whether a lock may have its keys; the mutex is held meanwhile
 
 	mu    sync.Mutex
 	byKey map[Key]*Line
@@ -39,7 +38,10 @@ type Line struct {
 	entry   clock.Entry
 	planned clock.Moment // when it looks; zero: it is not in the schedule
 	// holder is who has the set, as far as the Client knows: a lock, or a waiter that was given it; nil: nobody.
-	holder any
+	holder  any
+	hasKeys func(lock any) bool // reports whether a lock may have its keys; the mutex is held meanwhile
+	until   clock.Moment        // when the hold is not passed on any more; zero: it is not
+	alike   any                 // to waiters of which kind it is
 
 	// first asks by itself, or is carried by a Release, and keeps the others back; nil: nobody does.
 	first *Waiter
@@ -55,7 +57,7 @@ type Line struct {
 type Waiter struct {
 	Next    proto.Next    // what a Release has to know of it
 	Arrived clock.Moment  // set before it joins
-	Alike   any           // is equal for waiters to which a hold can be passed on; nil: it cannot
+	Alike   any           // equal for waiters of which one can have the hold of another
 	Until   clock.Moment  // when its own time is over; zero: it has no end
 	news    chan struct{} // full if its state has changed; nil unless it stands behind others
 
@@ -99,6 +101,13 @@ func (w *Waiter) notify() {
 	case w.news <- struct{}{}:
 	default:
 	}
+}
+
+// Len returns how many lines there are: with somebody who waits, or a lock that holds the set.
+func (all *Lines) Len() int {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return len(all.byKey)
 }
 
 // Join has a waiter come last. It reports whether it is to wait: otherwise it is the first, and asks.
@@ -184,15 +193,30 @@ func (all *Lines) Quit(w *Waiter) State {
 	return was
 }
 
-// Holds has a waiter leave its line with the lock that it has obtained. It returns the line, which the lock has to leave
-// by Ends.
-func (all *Lines) Holds(w *Waiter, lock any) *Line {
+// Holds has a waiter leave its line with the lock that it has obtained. If until is not zero the hold may be passed on until
+// then; what was passed on already keeps its time. It returns the line, which the lock has to leave by Ends.
+func (all *Lines) Holds(w *Waiter, lock any, hasKeys func(lock any) bool, until clock.Moment) *Line {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	l := all.atLocked(w.line.key) // it may have been forgotten meanwhile
-	l.holder, w.line = lock, l
+	l.holder, l.hasKeys, w.line = lock, hasKeys, l
+	if w.grant.Hold == nil {
+		l.until, l.alike = until, w.Alike
+	}
 	w.quitLocked()
 	return l
+}
+
+// Touch notes that the hold of a lock is not passed on any more. The line may be nil.
+func (l *Line) Touch(lock any) {
+	if l == nil {
+		return
+	}
+	l.lines.mu.Lock()
+	defer l.lines.mu.Unlock()
+	if l.holder == lock {
+		l.until = clock.Moment{}
+	}
 }
 
 // Ends notes that a lock does not hold the set of a line any more. The line may be nil.
@@ -240,13 +264,16 @@ func (l *Line) Choose(lock any, after <-chan struct{}) *Waiter {
 	return w
 }
 
-// Pass passes the hold of a lock on to the first that has never asked, if that is to have such a hold, and reports whether
-// it has. after is as for Choose.
-func (l *Line) Pass(lock, alike, hold any, after <-chan struct{}) bool {
+// Pass passes the hold of a lock on to the first that has never asked, if it may and that asks for the same, and reports
+// whether it has. after is as for Choose. The line may be nil.
+func (l *Line) Pass(lock, hold any, after <-chan struct{}) bool {
+	if l == nil {
+		return false
+	}
 	l.lines.mu.Lock()
 	defer l.lines.mu.Unlock()
 	w := l.head
-	if l.first != nil || w == nil || l.holder != lock || w.Alike != alike {
+	if l.first != nil || w == nil || l.holder != lock || w.Alike != l.alike || !clock.Now().Precedes(l.until) {
 		return false
 	}
 	l.unlinkLocked(w)

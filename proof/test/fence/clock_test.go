@@ -93,7 +93,8 @@ func TestFenceClockGoesBackInLine(t *testing.T) {
 		inside := []*redislock.Lock{takePart(t, w, "AB", opt)}
 		given.enter(t, inside[0])
 		line := []world.Part{"A", "AB", "a", "B"}
-		for _, p := range line {
+		for i, p := range line {
+			set(time.Hour + time.Duration(i)*time.Minute) // a place is that of the arrival, by a clock that goes on
 			w.StandWith(t.Context(), t, turns, p, p, opt)
 		}
 		set(0)

@@ -1,4 +1,4 @@
-package local
+package local_test
 
 import (
 	"slices"
@@ -7,38 +7,45 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/local"
 )
 
 // A lock is one that a test says to have its keys, or not.
 type lock struct{ ended bool }
 
+// hasKeys is what a line asks of a lock.
+func hasKeys(l any) bool { return !l.(*lock).ended }
+
+// headStart and longestAsk are what package local has under these names.
+const (
+	headStart  = 25 * time.Millisecond
+	longestAsk = 100 * time.Millisecond
+)
+
 // A stage is the line for one set.
 type stage struct {
-	*Lines
+	*local.Lines
 	t   *testing.T
-	key Key
+	key local.Key
 }
 
-// onStage runs a test in virtual time, and wants no line to be left when it has said that nobody waits or holds.
+// onStage runs a test in virtual time.
 func onStage(t *testing.T, test func(s *stage)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := &stage{&Lines{Schedule: clock.NewSchedule(), HasKeys: func(l any) bool { return !l.(*lock).ended }}, t, Key{First: "a"}}
+		s := &stage{&local.Lines{Schedule: clock.NewSchedule()}, t, local.Key{First: "a"}}
+		defer s.Schedule.Close()
 		test(s)
-		s.mu.Lock()
-		left := len(s.byKey)
-		s.mu.Unlock()
-		if left > 0 {
+		if left := s.Len(); left > 0 {
 			t.Errorf("%d lines are left", left)
 		}
-		s.Schedule.Close()
 	})
 }
 
 // join has a waiter come, and wants it to wait or to ask.
-func (s *stage) join(waits bool) *Waiter {
+func (s *stage) join(waits bool) *local.Waiter {
 	s.t.Helper()
-	w := &Waiter{Arrived: clock.Now()}
+	w := &local.Waiter{Arrived: clock.Now()}
 	if got := s.Join(w, s.key); got != waits {
 		s.t.Fatalf("it is to wait: %t, want %t", got, waits)
 	}
@@ -46,7 +53,7 @@ func (s *stage) join(waits bool) *Waiter {
 }
 
 // want checks what waiters have to do.
-func (s *stage) want(state State, all ...*Waiter) {
+func (s *stage) want(state local.State, all ...*local.Waiter) {
 	s.t.Helper()
 	synctest.Wait()
 	for i, w := range all {
@@ -57,9 +64,9 @@ func (s *stage) want(state State, all ...*Waiter) {
 }
 
 // held has a lock hold the set, and returns its line.
-func (s *stage) held(l *lock) *Line {
+func (s *stage) held(l *lock) *local.Line {
 	s.t.Helper()
-	return s.Holds(s.join(false), l)
+	return s.Holds(s.join(false), l, hasKeys, clock.Moment{})
 }
 
 func TestFirstAlone(t *testing.T) {
@@ -68,11 +75,11 @@ func TestFirstAlone(t *testing.T) {
 		s.Stands(first, nil, clock.Now())
 		second, third, last := s.join(true), s.join(true), s.join(true)
 		time.Sleep(time.Minute)
-		s.want(Behind, second, third, last)
+		s.want(local.Behind, second, third, last)
 		s.Quit(third)
 		s.Quit(first)
-		s.want(Asks, second)
-		s.want(Behind, last)
+		s.want(local.Asks, second)
+		s.want(local.Behind, last)
 		s.Quit(last)
 		s.Quit(second)
 	})
@@ -93,7 +100,7 @@ func TestHeadStart(t *testing.T) {
 			onStage(t, func(s *stage) {
 				l := &lock{}
 				line := s.held(l)
-				w := &Waiter{Arrived: clock.Now()}
+				w := &local.Waiter{Arrived: clock.Now()}
 				if c.until > 0 {
 					w.Until = clock.Now().Add(c.until)
 				}
@@ -104,9 +111,9 @@ func TestHeadStart(t *testing.T) {
 					time.AfterFunc(c.ends, func() { line.Ends(l) })
 				}
 				time.Sleep(c.asks - 1)
-				s.want(Behind, w)
+				s.want(local.Behind, w)
 				time.Sleep(2)
-				s.want(Asks, w)
+				s.want(local.Asks, w)
 				s.Quit(w)
 				line.Ends(l)
 			})
@@ -122,15 +129,15 @@ func TestHeadStartBeginsAnew(t *testing.T) {
 		second := s.join(true)
 		time.Sleep(time.Second)
 		l := &lock{}
-		line := s.Holds(first, l)
+		line := s.Holds(first, l, hasKeys, clock.Moment{})
 		time.Sleep(headStart - 1)
-		s.want(Behind, second)
+		s.want(local.Behind, second)
 		third := s.join(true)
 		s.Quit(second)
 		time.Sleep(headStart - 1)
-		s.want(Behind, third)
+		s.want(local.Behind, third)
 		time.Sleep(2)
-		s.want(Asks, third)
+		s.want(local.Asks, third)
 		s.Quit(third)
 		line.Ends(l)
 	})
@@ -155,17 +162,17 @@ func TestChoose(t *testing.T) {
 		if line.Choose(l, nil) != nil {
 			t.Error("two were chosen")
 		}
-		s.want(Carried, first)
-		first.Give(Grant{Number: 7})
+		s.want(local.Carried, first)
+		first.Give(local.Grant{Number: 7})
 		line.Ends(l) // it has been told already
-		s.want(Given, first)
-		s.want(Behind, second)
+		s.want(local.Given, first)
+		s.want(local.Behind, second)
 		if g, _ := first.Grant(); g.Number != 7 {
 			t.Errorf("got number %d, want 7", g.Number)
 		}
-		line = s.Holds(first, l)
+		line = s.Holds(first, l, hasKeys, clock.Moment{})
 		time.Sleep(headStart)
-		s.want(Asks, second)
+		s.want(local.Asks, second)
 		if line.Choose(l, nil) != nil {
 			t.Error("somebody was chosen who asks")
 		}
@@ -184,10 +191,10 @@ func TestRefuse(t *testing.T) {
 			line.Choose(l, nil)
 			first.Refuse(doubtful)
 			line.Ends(l)
-			if state, got := s.State(first); state != Asks || got != doubtful {
+			if state, got := s.State(first); state != local.Asks || got != doubtful {
 				t.Errorf("state %d, doubtful: %t, want %t", state, got, doubtful)
 			}
-			s.want(Behind, second)
+			s.want(local.Behind, second)
 			s.Quit(first)
 			s.Quit(second)
 		})
@@ -202,14 +209,14 @@ func TestCarriedForTooLong(t *testing.T) {
 		first, second := s.join(true), s.join(true)
 		line.Choose(l, nil)
 		time.Sleep(longestAsk - 1)
-		s.want(Carried, first)
+		s.want(local.Carried, first)
 		time.Sleep(2)
-		if state, doubtful := s.State(first); state != Asks || !doubtful {
+		if state, doubtful := s.State(first); state != local.Asks || !doubtful {
 			t.Errorf("state %d, doubtful: %t", state, doubtful)
 		}
-		s.want(Asks, second)
-		first.Give(Grant{})
-		s.want(Asks, first)
+		s.want(local.Asks, second)
+		first.Give(local.Grant{})
+		s.want(local.Asks, first)
 		s.Quit(first)
 		s.Quit(second)
 		line.Ends(l)
@@ -219,25 +226,25 @@ func TestCarriedForTooLong(t *testing.T) {
 // The first keeps others back for as long as it stands in Redis, and for a moment while it asks.
 func TestKeepsBack(t *testing.T) {
 	for name, c := range map[string]struct {
-		does func(s *stage, first *Waiter)
+		does func(s *stage, first *local.Waiter)
 		for_ time.Duration // it keeps the others back; 0: not at all
 	}{
-		"it asks":                 {func(*stage, *Waiter) {}, longestAsk},
-		"it asks again":           {func(s *stage, w *Waiter) { s.Stands(w, nil, clock.Now()); time.Sleep(time.Hour); s.Asking(w) }, longestAsk},
-		"it pauses":               {func(s *stage, w *Waiter) { s.LetGo(w) }, 0},
-		"it stands, and hears it": {func(s *stage, w *Waiter) { s.Stands(w, nil, clock.Now()) }, time.Hour},
+		"it asks":                 {func(*stage, *local.Waiter) {}, longestAsk},
+		"it asks again":           {func(s *stage, w *local.Waiter) { s.Stands(w, nil, clock.Now()); time.Sleep(time.Hour); s.Asking(w) }, longestAsk},
+		"it pauses":               {func(s *stage, w *local.Waiter) { s.LetGo(w) }, 0},
+		"it stands, and hears it": {func(s *stage, w *local.Waiter) { s.Stands(w, nil, clock.Now()) }, time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onStage(t, func(s *stage) {
 				first := s.join(false)
-				others := []*Waiter{s.join(true), s.join(true)}
+				others := []*local.Waiter{s.join(true), s.join(true)}
 				c.does(s, first)
 				if c.for_ > 0 {
 					time.Sleep(c.for_ - 1)
-					s.want(Behind, others...)
+					s.want(local.Behind, others...)
 				}
 				if time.Sleep(2); c.for_ < time.Hour {
-					s.want(Asks, others...)
+					s.want(local.Asks, others...)
 				}
 				for _, w := range slices.Backward(append(others, first)) {
 					s.Quit(w)
@@ -255,34 +262,58 @@ func TestKeepsBackAgain(t *testing.T) {
 		s.Stands(first, nil, clock.Now())
 		second := s.join(true)
 		s.Quit(first)
-		s.want(Asks, second)
+		s.want(local.Asks, second)
 		s.Quit(second)
 	})
 }
 
-// A hold is passed on to the first that wants the same, or to nobody.
+// A hold is passed on to the first that wants the same, or to nobody, as long as its time goes on and nobody has touched it.
 func TestPass(t *testing.T) {
 	onStage(t, func(s *stage) {
 		l := &lock{}
-		line := s.held(l)
-		if line.Pass(l, "x", nil, nil) {
+		holds := func(w *local.Waiter, until time.Duration) *local.Line {
+			return s.Holds(w, l, hasKeys, clock.Now().Add(until))
+		}
+		first := &local.Waiter{Alike: "x"}
+		s.Join(first, s.key)
+		line := holds(first, time.Minute)
+		if line.Pass(l, "hold", nil) {
 			t.Error("passed on to nobody")
 		}
-		other, same := &Waiter{Alike: "y"}, &Waiter{Alike: "x"}
-		s.Join(other, s.key)
-		s.Join(same, s.key)
-		if line.Pass(l, "x", nil, nil) {
+		other, same, last := &local.Waiter{Alike: "y"}, &local.Waiter{Alike: "x"}, &local.Waiter{Alike: "x"}
+		for _, w := range []*local.Waiter{other, same, last} {
+			s.Join(w, s.key)
+		}
+		if line.Pass(l, "hold", nil) {
 			t.Error("passed on to somebody who wants something else, or behind whom somebody waits")
 		}
 		s.Quit(other)
-		if !line.Pass(l, "x", "hold", nil) {
+		if line.Pass(&lock{}, "hold", nil) {
+			t.Error("a lock that does not hold the set has passed it on")
+		}
+		if !line.Pass(l, "hold", nil) {
 			t.Error("not passed on")
 		}
-		s.want(Given, same)
+		s.want(local.Given, same)
 		if g, _ := same.Grant(); g.Hold != "hold" {
 			t.Errorf("passed on: %v", g.Hold)
 		}
-		s.Quit(same)
+		holds(same, time.Hour) // it keeps its time
+		time.Sleep(headStart / 2)
+		line.Touch(&lock{})
+		if line.Touch(l); line.Pass(l, "hold", nil) {
+			t.Error("passed on although it was touched")
+		}
+		line.Ends(l)
+		s.want(local.Asks, last)
+		holds(last, time.Millisecond)
+		again := &local.Waiter{Alike: "x"}
+		s.Join(again, s.key)
+		if time.Sleep(time.Millisecond); line.Pass(l, "hold", nil) {
+			t.Error("passed on after its time")
+		}
+		s.Quit(again)
+		line.Ends(l)
 	})
 }
 
@@ -292,12 +323,12 @@ func TestGivenQuits(t *testing.T) {
 		l := &lock{}
 		line := s.held(l)
 		first, second := s.join(true), s.join(true)
-		line.Choose(l, nil).Give(Grant{})
+		line.Choose(l, nil).Give(local.Grant{})
 		line.Ends(l)
-		if was := s.Quit(first); was != Given {
+		if was := s.Quit(first); was != local.Given {
 			t.Errorf("it was in state %d", was)
 		}
-		s.want(Asks, second)
+		s.want(local.Asks, second)
 		s.Quit(second)
 	})
 }
@@ -318,7 +349,7 @@ func TestBlocker(t *testing.T) {
 			t.Errorf("got %v", seen)
 		}
 		l := &lock{}
-		line := s.Holds(first, l)
+		line := s.Holds(first, l, hasKeys, clock.Moment{})
 		if holder, _ := late.Blocker(late.Arrived); holder != l {
 			t.Errorf("got %v, want the lock", holder)
 		}
@@ -335,16 +366,15 @@ func TestBlocker(t *testing.T) {
 func TestLinesAreForgotten(t *testing.T) {
 	onStage(t, func(s *stage) {
 		for i := range 1000 {
-			s.key = Key{First: string(rune('a' + i))}
+			s.key = local.Key{First: string(rune('a' + i))}
 			l := &lock{}
-			s.held(l)
+			line := s.held(l)
+			defer line.Ends(l)
 			l.ended = true
 		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if len(s.byKey) > 200 {
-			t.Errorf("%d lines are kept", len(s.byKey))
+		if n := s.Len(); n > 200 {
+			t.Errorf("%d lines are kept", n)
 		}
-		clear(s.byKey)
+		s.Lines = &local.Lines{}
 	})
 }
