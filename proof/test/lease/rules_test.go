@@ -1,10 +1,11 @@
-package lease
+package lease_test
 
 import (
 	"testing"
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/lease"
 )
 
 const ms = time.Millisecond
@@ -18,11 +19,11 @@ func at(d time.Duration) clock.Moment {
 func ends(began, ttl time.Duration) clock.Moment { return at(began + clock.Window(ttl)) }
 
 // begun is a lease of 10 s that began at 0.
-func begun() Lease { return Begin(at(0), 10*time.Second) }
+func begun() lease.Lease { return lease.Begin(at(0), 10*time.Second) }
 
 func TestBegin(t *testing.T) {
 	got := begun()
-	want := Lease{
+	want := lease.Lease{
 		TTL: 10 * time.Second, Longest: 10 * time.Second, Certain: 10 * time.Second,
 		Obtained: at(0), Deadline: at(10*time.Second - 102*ms),
 	}
@@ -35,68 +36,70 @@ func TestBegin(t *testing.T) {
 func TestChange(t *testing.T) {
 	for _, test := range []struct {
 		name   string
-		lease  Lease
+		lease  lease.Lease
 		asked  time.Duration
-		then   func(l *Lease, before Lease) bool // what happens after Ask; nil: nothing
-		flag   bool                              // what that, or Ask, reports
-		counts Lease                             // only what it says is compared
+		then   func(l *lease.Lease, before lease.Lease) bool // what happens after Ask; nil: nothing
+		flag   bool                                          // what that, or Ask, reports
+		counts lease.Lease                                   // only what it says is compared
 	}{
 		{
 			"a shorter lease that is asked for counts", begun(), time.Second, nil, true,
-			Lease{TTL: 10 * time.Second, Longest: 10 * time.Second, Deadline: ends(1000, time.Second), Certain: time.Second, Changes: 1},
+			lease.Lease{TTL: 10 * time.Second, Longest: 10 * time.Second, Deadline: ends(1000, time.Second), Certain: time.Second, Changes: 1},
 		},
 		{
 			"a longer one does not", begun(), time.Minute, nil, false,
-			Lease{TTL: 10 * time.Second, Longest: time.Minute, Deadline: ends(0, 10*time.Second), Certain: 10 * time.Second, Changes: 1},
+			lease.Lease{TTL: 10 * time.Second, Longest: time.Minute, Deadline: ends(0, 10*time.Second), Certain: 10 * time.Second, Changes: 1},
 		},
 		{
 			"a longer one that would end later, but by the wall clock", withWall(begun(), 2*time.Hour), time.Minute, nil, true,
-			Lease{
+			lease.Lease{
 				TTL: 10 * time.Second, Longest: time.Minute, Certain: 10 * time.Second, Changes: 1,
 				Deadline: clock.Moment{Mono: ends(0, 10*time.Second).Mono, Wall: ends(1000, time.Minute).Wall},
 			},
 		},
 		{
 			"what is not known does not become known",
-			Lease{},
+			lease.Lease{},
 			time.Second, nil, false,
-			Lease{Longest: time.Second, Changes: 1},
+			lease.Lease{Longest: time.Second, Changes: 1},
 		},
 		{
 			"nothing was done: the deadline comes back", begun(), time.Second,
-			func(l *Lease, before Lease) bool { return l.Settle(before, true) }, true,
-			Lease{TTL: 10 * time.Second, Longest: 10 * time.Second, Deadline: ends(0, 10*time.Second), Certain: 10 * time.Second, Changes: 2},
+			func(l *lease.Lease, before lease.Lease) bool { return l.Settle(before, true) }, true,
+			lease.Lease{TTL: 10 * time.Second, Longest: 10 * time.Second, Deadline: ends(0, 10*time.Second), Certain: 10 * time.Second, Changes: 2},
 		},
 		{
 			"it may have been done: the shorter one counts", begun(), time.Second,
-			func(l *Lease, before Lease) bool { return l.Settle(before, false) }, false,
-			Lease{TTL: 10 * time.Second, Longest: 10 * time.Second, Deadline: ends(1000, time.Second), Certain: time.Second, Changes: 2},
+			func(l *lease.Lease, before lease.Lease) bool { return l.Settle(before, false) }, false,
+			lease.Lease{TTL: 10 * time.Second, Longest: 10 * time.Second, Deadline: ends(1000, time.Second), Certain: time.Second, Changes: 2},
 		},
 		{
 			"nothing was done, and a renewal has extended the lease", begun(), time.Minute,
-			func(l *Lease, before Lease) bool {
+			func(l *lease.Lease, before lease.Lease) bool {
 				return l.Renew(at(time.Second), l.TTL, 1) && l.Settle(before, true)
 			}, false,
-			Lease{TTL: 10 * time.Second, Longest: time.Minute, Deadline: ends(time.Second, 10*time.Second), Certain: 10 * time.Second, Changes: 2},
+			lease.Lease{TTL: 10 * time.Second, Longest: time.Minute, Deadline: ends(time.Second, 10*time.Second), Certain: 10 * time.Second, Changes: 2},
 		},
 		{
 			"it was done", begun(), time.Minute,
-			func(l *Lease, before Lease) bool {
+			func(l *lease.Lease, before lease.Lease) bool {
 				return !l.Settle(before, false) && l.Confirm(at(1000), at(5*time.Second), time.Minute)
 			}, true,
-			Lease{TTL: time.Minute, Longest: time.Minute, Deadline: ends(1000, time.Minute), Certain: time.Minute, Changes: 2},
+			lease.Lease{TTL: time.Minute, Longest: time.Minute, Deadline: ends(1000, time.Minute), Certain: time.Minute, Changes: 2},
 		},
 		{
 			"a shorter one was done", begun(), time.Second,
-			func(l *Lease, before Lease) bool {
+			func(l *lease.Lease, before lease.Lease) bool {
 				return !l.Settle(before, false) && l.Confirm(at(1000), at(500*ms), time.Second)
 			}, true,
-			Lease{TTL: time.Second, Longest: 10 * time.Second, Deadline: ends(1000, time.Second), Certain: time.Second, Changes: 2},
+			lease.Lease{TTL: time.Second, Longest: 10 * time.Second, Deadline: ends(1000, time.Second), Certain: time.Second, Changes: 2},
 		},
 		{
 			"it was done, and that is known too late", begun(), time.Second,
-			func(l *Lease, _ Lease) bool { return l.Confirm(at(1000), ends(1000, time.Second), time.Second) }, false,
-			Lease{TTL: 10 * time.Second, Longest: 10 * time.Second, Deadline: ends(1000, time.Second), Certain: time.Second, Changes: 1},
+			func(l *lease.Lease, _ lease.Lease) bool {
+				return l.Confirm(at(1000), ends(1000, time.Second), time.Second)
+			}, false,
+			lease.Lease{TTL: 10 * time.Second, Longest: 10 * time.Second, Deadline: ends(1000, time.Second), Certain: time.Second, Changes: 1},
 		},
 	} {
 		l := test.lease
@@ -110,22 +113,22 @@ func TestChange(t *testing.T) {
 		if flag != test.flag {
 			t.Errorf("%s: got %t, want %t", test.name, flag, test.flag)
 		}
-		got := l
-		got.Obtained, got.asked = clock.Moment{}, 0
-		if got != test.counts {
-			t.Errorf("%s: got %+v, want %+v", test.name, got, test.counts)
+		want := test.counts
+		if l.TTL != want.TTL || l.Longest != want.Longest || l.Deadline != want.Deadline || l.Certain != want.Certain ||
+			l.Changes != want.Changes {
+			t.Errorf("%s: got %+v, want %+v", test.name, l, want)
 		}
 	}
 }
 
 // withWall has a deadline that is later by the wall clock alone.
-func withWall(l Lease, later time.Duration) Lease {
+func withWall(l lease.Lease, later time.Duration) lease.Lease {
 	l.Deadline.Wall += later
 	return l
 }
 
 func TestRenew(t *testing.T) {
-	asking := func(ttl time.Duration) Lease {
+	asking := func(ttl time.Duration) lease.Lease {
 		l := begun()
 		l.Ask(at(0), ttl)
 		return l
@@ -136,7 +139,7 @@ func TestRenew(t *testing.T) {
 	unknown.Settle(begun(), false)
 	for _, test := range []struct {
 		name    string
-		lease   Lease
+		lease   lease.Lease
 		sent    time.Duration
 		changes int
 		want    bool
@@ -163,7 +166,7 @@ func TestRenew(t *testing.T) {
 
 // TestWatch has when a watched lease is renewed, and when its loss is told.
 func TestWatch(t *testing.T) {
-	short := Begin(at(0), 200*ms)
+	short := lease.Begin(at(0), 200*ms)
 	lowered := begun()
 	lowered.Ask(at(0), 200*ms)
 	none := clock.Moment{}
@@ -173,7 +176,7 @@ func TestWatch(t *testing.T) {
 	}{
 		{"the next renewal of a lease", ptr(begun()).Next(at(0)), at(clock.Window(10*time.Second) / 3)},
 		{"the next one when little is left", ptr(begun()).Next(ends(-3*time.Second, 10*time.Second)), ends(-2*time.Second, 10*time.Second)},
-		{"the next one when it is not known how much is left", (&Lease{Certain: 3 * time.Second, Deadline: at(time.Hour)}).Next(at(0)), at(time.Second)},
+		{"the next one when it is not known how much is left", (&lease.Lease{Certain: 3 * time.Second, Deadline: at(time.Hour)}).Next(at(0)), at(time.Second)},
 		{"the alarm", ptr(begun()).Alarm(), ends(-100*ms, 10*time.Second)},
 		{"the alarm of a short lease", short.Alarm(), ends(-10*ms, 200*ms)},
 		{"the alarm while a short lease may begin", lowered.Alarm(), ends(-10*ms, 200*ms)},
@@ -199,7 +202,7 @@ func TestWatch(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name     string
-		lease    Lease
+		lease    lease.Lease
 		at, next clock.Moment
 		due      bool
 		again    clock.Moment
@@ -208,7 +211,7 @@ func TestWatch(t *testing.T) {
 		{"with others", begun(), at(3*time.Second - 10*time.Second/30), at(3 * time.Second), true, at(3*time.Second - 10*time.Second/30 + 10*time.Second/9)},
 		{"not yet", begun(), at(3*time.Second - 10*time.Second/30 - 1), at(3 * time.Second), false, at(3 * time.Second)},
 		{"not without renewals", begun(), at(3 * time.Second), none, false, none},
-		{"of the shortest lease", Begin(at(0), ms), at(1000), at(1000), true, at(1000 + ms)},
+		{"of the shortest lease", lease.Begin(at(0), ms), at(1000), at(1000), true, at(1000 + ms)},
 	} {
 		if due, again := test.lease.Due(test.at, test.next); due != test.due || again != test.again {
 			t.Errorf("%s: got %t and %v, want %t and %v", test.name, due, again, test.due, test.again)
@@ -216,7 +219,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-func ptr(l Lease) *Lease { return &l }
+func ptr(l lease.Lease) *lease.Lease { return &l }
 
 // TestEnd has what is certain of the end of a lease.
 func TestEnd(t *testing.T) {
@@ -228,14 +231,14 @@ func TestEnd(t *testing.T) {
 		{"left", l.Left(at(time.Second)), clock.Window(10*time.Second) - time.Second},
 		{"left behind the deadline", l.Left(deadline.Add(1)), time.Duration(-1)},
 		{"left after the machine has slept", l.Left(clock.Moment{Mono: at(0).Mono, Wall: deadline.Wall}), time.Duration(0)},
-		{"left of what is not known", ptr(Lease{}).Left(at(0)), clock.Longest},
+		{"left of what is not known", ptr(lease.Lease{}).Left(at(0)), clock.Longest},
 		{"covers what was sent before the deadline", l.Covers(deadline.Add(-1)), true},
 		{"covers what was sent at the deadline", l.Covers(deadline), false},
 		{"covers nothing", l.Covers(clock.Moment{}), false},
 		{"over at the deadline", l.IsOver(deadline), false},
 		{"over before the whole ttl", l.IsOver(at(10*time.Second - 1)), false},
 		{"over after the whole ttl", l.IsOver(at(10 * time.Second)), true},
-		{"over if nothing is known", ptr(Lease{}).IsOver(at(0)), true},
+		{"over if nothing is known", ptr(lease.Lease{}).IsOver(at(0)), true},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: got %v, want %v", test.name, test.got, test.want)
