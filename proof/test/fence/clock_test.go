@@ -94,7 +94,7 @@ func TestFenceClockGoesBackInLine(t *testing.T) {
 		given.enter(t, inside[0])
 		line := []world.Part{"A", "AB", "a", "B"}
 		for i, p := range line {
-			set(time.Hour + time.Duration(i)*time.Minute) // a place is that of the arrival, by a clock that goes on
+			set(time.Hour + time.Duration(i)*3*time.Second) // the clock goes on, and a place is that of the arrival
 			w.StandWith(t.Context(), t, turns, p, p, opt)
 		}
 		set(0)
