@@ -156,8 +156,9 @@ func (l *Lock) Metadata() string {
 }
 
 // Deadline returns the end of the time for which the lock is certain. It is the moment before the last confirmed
-// request was sent, plus the ttl, less 1 % of the ttl and 2 ms for clocks that drift. Each renewal moves it. It is the
-// zero time for an attached lock that was not refreshed.
+// request was sent, plus the ttl, less 1 % of the ttl and 2 ms for clocks that drift. Each renewal moves it. With
+// [Options].PassOn it may be the end of a hold that was obtained before. It is the zero time for an attached lock that was not
+// refreshed.
 func (l *Lock) Deadline() time.Time {
 	if l.isNothing() {
 		return time.Time{}

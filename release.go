@@ -69,7 +69,7 @@ func (l *Lock) release(ctx context.Context) (err error) {
 	return l.settle(p, l.free(ctx, p, sent{}))
 }
 
-// passes passes a hold on, and reports whether it has: otherwise the Release goes on.
+// passes tries to pass a hold on, and reports whether it has: otherwise the Release goes on.
 func (l *Lock) passes(p part, h *hold) bool {
 	is := p.line.Pass(l, h, p.after)
 	l.mu.Lock()

@@ -74,15 +74,15 @@ type Waiter struct {
 type State uint8
 
 const (
-	// Away: it stands in no line.
+	// Away says that it stands in no line.
 	Away State = iota
-	// Behind: it waits.
+	// Behind says that it waits.
 	Behind
-	// Carried: a Release that is under way may give it the keys.
+	// Carried says that a Release that is under way may give it the keys.
 	Carried
-	// Given: it was given the keys.
+	// Given says that it was given the keys.
 	Given
-	// Asks: it asks Redis.
+	// Asks says that it asks Redis.
 	Asks
 )
 

@@ -12,7 +12,7 @@ const none = -1
 
 // limits are those of all figures, in the order of the table. A change that lowers a figure lowers its most, and one that raises it
 // says why. On a busy machine a timer fires on the way that does not elsewhere, so the functions of a walk have room for a few more.
-// The bytes to download may grow up to the target, because a line in any document changes them. Waiting in one process may
+// The bytes to download have some room, because a line in any document changes them. Waiting in one process may
 // add 700 lines of Go and 150 of Lua to the targets.
 var limits = []limit{
 	{"free key: functions", 70, 71},
@@ -31,7 +31,7 @@ var limits = []limit{
 	{"Go files of the root, without tests", none, 28},
 	{"files of the root folder", 45, 54},
 	{"files to download", 400, 397},
-	{"bytes to download", 800_000, 800_000},
+	{"bytes to download", 800_000, 805_000},
 	{"exported names", 50, 50},
 	{"fields of a call", 35, 74},
 	{"fields of a Lock", 28, 29},

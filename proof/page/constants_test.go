@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-const constantsPath = "docs/constants.md"
+const constantsPath = "proof/constants.md"
 
 // The page of constants has each number and each time of the library as it is in the code, and names the tests that fail if it
 // is half or twice that, or says why there is none.

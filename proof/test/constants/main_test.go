@@ -1,5 +1,5 @@
 // Package constants_test has the tests of how long things take and how many there may be: each fails if a constant is half of
-// what it is, or twice as much. docs/constants.md says which constant has which test.
+// what it is, or twice as much. proof/constants.md says which constant has which test.
 package constants_test
 
 import (

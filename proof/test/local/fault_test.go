@@ -16,25 +16,17 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// A failing is what becomes of the first Release of a client that gives its keys to somebody.
-type failing struct {
-	does  func(cmd redis.Cmder, send func() error) error
-	armed atomic.Bool
-}
-
-// fails has the next such Release of the Client fail.
-func (s *scene) fails(does func(cmd redis.Cmder, send func() error) error) *failing {
-	f := &failing{does: does}
-	f.armed.Store(true)
+// fails says what becomes of the first Release of the Client that is to give its keys to somebody.
+func (s *scene) fails(does func(cmd redis.Cmder, send func() error) error) {
+	var failed atomic.Bool
 	s.RDB.AddHook(check.Around{Send: func(cmds []redis.Cmder, send func([]redis.Cmder) error) error {
 		for _, cmd := range cmds {
-			if check.RunIn(cmd).Of("release") && given(cmd) && f.armed.Swap(false) {
-				return f.does(cmd, func() error { return send(cmds) })
+			if check.RunIn(cmd).Of("release") && given(cmd) && !failed.Swap(true) {
+				return does(cmd, func() error { return send(cmds) })
 			}
 		}
 		return send(cmds)
 	}})
-	return f
 }
 
 // given reports whether a Release is to give its keys to somebody.

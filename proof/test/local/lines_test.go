@@ -112,7 +112,7 @@ func TestHeadStart(t *testing.T) {
 				}
 				time.Sleep(c.asks - 1)
 				s.want(local.Behind, w)
-				time.Sleep(2)
+				time.Sleep(2 * time.Nanosecond)
 				s.want(local.Asks, w)
 				s.Quit(w)
 				line.Ends(l)
@@ -136,7 +136,7 @@ func TestHeadStartBeginsAnew(t *testing.T) {
 		s.Quit(second)
 		time.Sleep(headStart - 1)
 		s.want(local.Behind, third)
-		time.Sleep(2)
+		time.Sleep(2 * time.Nanosecond)
 		s.want(local.Asks, third)
 		s.Quit(third)
 		line.Ends(l)
@@ -210,7 +210,7 @@ func TestCarriedForTooLong(t *testing.T) {
 		line.Choose(l, nil)
 		time.Sleep(longestAsk - 1)
 		s.want(local.Carried, first)
-		time.Sleep(2)
+		time.Sleep(2 * time.Nanosecond)
 		if state, doubtful := s.State(first); state != local.Asks || !doubtful {
 			t.Errorf("state %d, doubtful: %t", state, doubtful)
 		}
@@ -226,8 +226,8 @@ func TestCarriedForTooLong(t *testing.T) {
 // The first keeps others back for as long as it stands in Redis, and for a moment while it asks.
 func TestKeepsBack(t *testing.T) {
 	for name, c := range map[string]struct {
-		does func(s *stage, first *local.Waiter)
-		for_ time.Duration // it keeps the others back; 0: not at all
+		does  func(s *stage, first *local.Waiter)
+		keeps time.Duration // it keeps the others back; 0: not at all
 	}{
 		"it asks":                 {func(*stage, *local.Waiter) {}, longestAsk},
 		"it asks again":           {func(s *stage, w *local.Waiter) { s.Stands(w, nil, clock.Now()); time.Sleep(time.Hour); s.Asking(w) }, longestAsk},
@@ -239,11 +239,11 @@ func TestKeepsBack(t *testing.T) {
 				first := s.join(false)
 				others := []*local.Waiter{s.join(true), s.join(true)}
 				c.does(s, first)
-				if c.for_ > 0 {
-					time.Sleep(c.for_ - 1)
+				if c.keeps > 0 {
+					time.Sleep(c.keeps - 1)
 					s.want(local.Behind, others...)
 				}
-				if time.Sleep(2); c.for_ < time.Hour {
+				if time.Sleep(2 * time.Nanosecond); c.keeps < time.Hour {
 					s.want(local.Asks, others...)
 				}
 				for _, w := range slices.Backward(append(others, first)) {

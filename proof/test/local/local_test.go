@@ -187,7 +187,7 @@ func TestGivesUp(t *testing.T) {
 					s.waits(t.Context(), s.Client, options("first"))
 					time.Sleep(time.Second)
 					ctx, cancel := context.WithCancel(t.Context())
-					opt, cause := options("second"), error(context.Canceled)
+					opt, cause := options("second"), context.Canceled
 					if bounded {
 						opt.Wait, cause = 5*time.Millisecond, redislock.ErrWaitOver
 					}
