@@ -11,30 +11,25 @@ type carrying struct {
 	line  *local.Line     // of the Obtains; nil: there is none, or the first try was sent
 	after <-chan struct{} // closed when the hooks know that the lock has ended; nil without hooks
 	to    *local.Waiter   // to whom a try that is under way gives them
-	tried bool
+	may   bool            // some try may
 }
 
 // choose has a Release give its keys to the next Obtain, if it may. Only its first try does: an answer to a later one would
 // not say which of them has given the keys.
 func (r *call) choose(may bool) {
 	line := r.gives.line
-	if line == nil {
-		if r.gives.tried {
-			r.run.Give(nil)
-		}
-		return
-	}
-	if r.gives.line = nil; !may {
+	if r.gives.line = nil; line == nil || !may {
+		r.run.Give(nil)
 		return
 	}
 	if w := line.Choose(r.gives.from, r.gives.after); w != nil {
 		r.run.Give(&w.Next)
-		r.gives.to, r.gives.tried, r.Alone = w, true, true
+		r.gives.to, r.Alone = w, true
 	}
 }
 
-// given tells the next Obtain what a try has done that was to give it the keys.
-func (r *call) given() {
+// given tells the next Obtain what a try has done that was to give it the keys. mayCome is that of After.
+func (r *call) given(mayCome bool) {
 	to := r.gives.to
 	r.gives.to = nil
 	if number, is := r.run.IsGiven(r.Reply); is && r.Err == nil {
@@ -42,5 +37,5 @@ func (r *call) given() {
 		return
 	}
 	// A script that has failed may have given some of them before.
-	to.Refuse(r.Err != nil || !proto.IsAnswer(r.Reply))
+	to.Refuse(mayCome || r.Err != nil || !proto.IsAnswer(r.Reply))
 }

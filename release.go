@@ -193,7 +193,7 @@ func (p part) carrying(l *Lock) carrying {
 	if !p.whole || p.keep != (clock.Moment{}) || p.set.reads() > 0 {
 		return carrying{}
 	}
-	return carrying{from: l, line: p.line, after: p.after}
+	return carrying{from: l, line: p.line, after: p.after, may: p.line != nil}
 }
 
 // unclaim ends the claim on what was released or is left to a clean-up. If it came earlier, a clean-up could free the

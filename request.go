@@ -174,7 +174,7 @@ func (r *call) Before() bool {
 			r.Err = wire.ErrNotSent
 			return false
 		}
-		if r.gives != (carrying{}) {
+		if r.gives.may {
 			r.choose(true)
 		}
 		return true
@@ -194,7 +194,7 @@ func (r *call) Before() bool {
 		return false
 	}
 	r.Alone = !r.run.Prepare(&note.Stamp)
-	if r.gives != (carrying{}) {
+	if r.gives.may {
 		r.choose(!r.Alone)
 	}
 	return true
@@ -204,7 +204,7 @@ func (r *call) Before() bool {
 // raised there, or that the script was refused: a proxy may have sent it.
 func (r *call) After(mayCome bool) {
 	if r.gives.to != nil {
-		r.given()
+		r.given(mayCome)
 	}
 	if r.Err == nil && !mayCome && r.Reply == proto.AllDone && r.note.Load() == nil {
 		r.flies.Store(false)

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 func init() {
@@ -132,7 +133,7 @@ func (w *waiting) wait(who who, obtain obtain, keys []string) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		lock, err := obtain(w.of(who), keys, longTTL, &redislock.Options{Metadata: who.metadata, Queue: true})
+		lock, err := obtain(world.Apart(w.of(who)), keys, longTTL, &redislock.Options{Metadata: who.metadata, Queue: true})
 		if err == nil {
 			_ = lock.Release(context.Background())
 		} else if !errors.Is(err, context.Canceled) {

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // A scene is a server with locks that are held and waited for.
@@ -39,7 +40,7 @@ func (s *scene) queue(t *testing.T, key, metadata string, length int) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if lock, err := s.client.Obtain(ctx, []string{key}, time.Hour, &redislock.Options{Metadata: metadata, Queue: true, Wait: time.Hour}); err == nil {
+		if lock, err := s.client.Obtain(world.Apart(ctx), []string{key}, time.Hour, &redislock.Options{Metadata: metadata, Queue: true, Wait: time.Hour}); err == nil {
 			_ = lock.Release(context.WithoutCancel(ctx))
 		}
 	}()

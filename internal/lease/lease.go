@@ -32,7 +32,7 @@ func (l *Lease) Ask(at clock.Moment, ttl time.Duration) (before Lease, earlier b
 	l.Longest, l.asked = max(l.Longest, ttl), ttl
 	l.Changes++
 	deadline := l.Deadline.Earlier(Begin(at, ttl).Deadline)
-	if earlier = deadline != l.Deadline; earlier { // nothing is earlier than the zero moment
+	if earlier = l.Deadline != (clock.Moment{}) && deadline != l.Deadline; earlier {
 		l.Deadline, l.Certain = deadline, min(l.Certain, ttl)
 	}
 	return before, earlier
