@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
 // A crowd stands in line for a set, or for several that overlap. Its turns come only when they are
@@ -24,10 +25,11 @@ type obtain func(ctx context.Context, who int) (*redislock.Lock, error)
 // back.
 const settling = 20 * time.Millisecond
 
-// gather starts a crowd of n. One of them holds the set from then on, the others wait.
+// gather starts a crowd of n. One of them holds the set from then on, the others wait, each of them in Redis, as if it were
+// another process.
 func gather(ctx context.Context, n int, take obtain) *crowd {
 	c := &crowd{turns: make(chan struct{}), failed: make(chan error, n)}
-	ctx, c.leave = context.WithCancel(ctx)
+	ctx, c.leave = context.WithCancel(pace.OnWaiting(ctx, nil))
 	for who := range n {
 		c.all.Go(func() {
 			if err := c.stand(ctx, who, take); err != nil && ctx.Err() == nil {
