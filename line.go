@@ -54,10 +54,10 @@ type standing struct {
 }
 
 // enter prepares a standing to stand in Redis.
-func (s *standing) enter(hub *listen.Hub, set keySet) {
+func (s *standing) enter(hub *listen.Hub, set keySet, owner *owners.Owner) {
 	id := owners.NewID() // not the one of the lock: others read it
 	s.waiter, s.sharded = hub.NewWaiter(id, set.keys), hub.Sharded()
-	s.seat.waiter, s.seat.set = s.waiter, set
+	s.waiter.Owner, s.seat.waiter, s.seat.set = owner, s.waiter, set
 }
 
 // stand asks, and waits in line if it has to, until it has the lock or ctx ends, which may be by Options.Wait. Before that it
@@ -78,8 +78,7 @@ func (o *obtaining) stand(ctx context.Context) (lock *Lock, err error) {
 			if lock, err := o.comeFirst(ctx); lock != nil || err != nil {
 				return lock, err
 			}
-			s.enter(o.client.hub, o.want.set)
-			s.waiter.Owner = o.owner
+			s.enter(o.client.hub, o.want.set, o.owner)
 			s.subscribed = o.first.call == nil && s.waiter.JoinSubscribed()
 			continue // the client may be closed, for example
 		}
@@ -92,7 +91,7 @@ func (o *obtaining) stand(ctx context.Context) (lock *Lock, err error) {
 				if s.refused = errors.Is(err, ErrNotObtained) && !o.left.unanswered; s.refused {
 					continue
 				}
-				s.enter(o.client.hub, o.want.set)
+				s.enter(o.client.hub, o.want.set, o.owner)
 			}
 		}
 		if err := o.plan(ctx, asked, err); err != nil {

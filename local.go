@@ -89,7 +89,7 @@ func (o *obtaining) comeFirst(ctx context.Context) (*Lock, error) {
 			o.mayBeGiven()
 			return nil, nil
 		case state == local.Given:
-			return o.given()
+			return o.given(ctx)
 		case state == local.Asks:
 			return nil, nil
 		}
@@ -101,7 +101,7 @@ func (o *obtaining) endBehind(ctx context.Context) (*Lock, error) {
 	o.asked.noteEnded()
 	switch o.client.local.Quit(&o.line.behind) {
 	case local.Given:
-		return o.given()
+		return o.given(ctx)
 	case local.Carried:
 		o.mayBeGiven()
 	}
@@ -118,10 +118,13 @@ func (o *obtaining) endBehind(ctx context.Context) (*Lock, error) {
 
 // given makes the lock of an obtaining that was given it. If it has waited too long to be told, it asks: the keys are most
 // likely its own.
-func (o *obtaining) given() (*Lock, error) {
+func (o *obtaining) given(ctx context.Context) (*Lock, error) {
 	g, after := o.line.behind.Grant()
 	if after != nil {
-		<-after
+		select {
+		case <-after:
+		case <-ctx.Done(): // it waits for no hook
+		}
 	}
 	if h, is := g.Hold.(*hold); is {
 		return o.takeOver(h)

@@ -41,8 +41,8 @@ func (l *Lock) release(ctx context.Context) (err error) {
 	h := l.holdLocked(ctx)
 	p, end := l.stopLocked()
 	over := l.over
-	if h != nil {
-		l.state = passedOn // now: whoever asks for the token meanwhile gets none
+	if h != nil { // now: meanwhile nobody gets the token, and no other Release is sent
+		l.state, l.over = passedOn, errReleased
 	}
 	l.mu.Unlock()
 	end(context.Canceled)
@@ -71,15 +71,13 @@ func (l *Lock) release(ctx context.Context) (err error) {
 
 // passes tries to pass a hold on, and reports whether it has: otherwise the Release goes on.
 func (l *Lock) passes(p part, h *hold) bool {
-	is := p.line.Pass(l, h, p.after)
+	if p.line.Pass(l, h, p.after) {
+		return true
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if is {
-		l.over = errReleased
-	} else {
-		l.state = released
-	}
-	return is
+	l.state, l.over = released, nil
+	return false
 }
 
 // settle notes how a Release has ended, if that is known: then nothing is left for another Release.

@@ -33,10 +33,8 @@ type call struct {
 	note atomic.Pointer[owners.Note] // what the owner has to know of it; nil as long as that is nothing
 	// flies says that a try without a note is under way.
 	flies atomic.Bool
-	open  bool // it was answered, but has closed nothing: the user lacks a right
-
-	// Of a Release: the line of this Client whose first its first try may give the keys, until that is sent; then who that is.
-	gives carrying
+	open  bool     // it was answered, but has closed nothing: the user lacks a right
+	gives carrying // to whom a Release may give its keys
 }
 
 // An asker is for whom requests are sent: a lock, or an operation with a token of its own.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -198,6 +199,28 @@ func TestToldLate(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// Of two Releases at the same time one passes the hold on, and the other takes nothing from whoever has it then.
+func TestReleasedTwiceAtOnce(t *testing.T) {
+	for range 300 {
+		play(t, func(t *testing.T, s *scene) {
+			lock := s.obtain(s.Client, passing(time.Minute))
+			s.waits(t.Context(), s.Client, passing(time.Minute))
+			var both sync.WaitGroup
+			for range 2 {
+				both.Go(func() {
+					if err := lock.Release(t.Context()); err != nil && !errors.Is(err, redislock.ErrLockNotHeld) {
+						t.Error(err)
+					}
+				})
+			}
+			both.Wait()
+			next := s.wants("")
+			check.Must[time.Duration](t)(next.TTL(t.Context()))
+			check.NoError(t, next.Release(t.Context()))
+		})
 	}
 }
 
