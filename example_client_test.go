@@ -57,7 +57,7 @@ func ExampleHooks_waiting() {
 
 	ctx := context.Background()
 	report := []string{"lock:report"}
-	if _, err := client.Obtain(ctx, report, 100*time.Millisecond, nil); err != nil { // a holder that dies
+	if _, err := client.Obtain(ctx, report, 3*time.Second, nil); err != nil { // a holder that dies
 		fmt.Println(err)
 		return
 	}

@@ -17,7 +17,7 @@ func ExampleLock_Context() {
 	defer stop()
 
 	ctx := context.Background()
-	lock, err := redislock.New(rdb).Obtain(ctx, []string{"lock:stock:9"}, time.Second, nil)
+	lock, err := redislock.New(rdb).Obtain(ctx, []string{"lock:stock:9"}, 3*time.Second, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -151,12 +151,12 @@ func ExampleLock_Fence() {
 	ctx := context.Background()
 	client := redislock.New(rdb)
 	fenced := &redislock.Options{Fenced: true}
-	older, err := client.Obtain(ctx, []string{"lock:page:9"}, time.Second, fenced)
+	older, err := client.Obtain(ctx, []string{"lock:page:9"}, 3*time.Second, fenced)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	time.Sleep(time.Second) // the older one is paused, and its lease ends
+	time.Sleep(3 * time.Second) // the older one is paused, and its lease ends
 
 	newer, err := client.Obtain(ctx, []string{"lock:page:9"}, time.Minute, fenced)
 	if err != nil {

@@ -30,7 +30,7 @@ func ExampleRetryStrategy() {
 		)
 	}
 	keys := []string{"lock:stock:9"}
-	if _, err := client.Obtain(ctx, keys, time.Second, nil); err != nil { // a holder that has died
+	if _, err := client.Obtain(ctx, keys, 3*time.Second, nil); err != nil { // a holder that has died
 		fmt.Println(err)
 		return
 	}

@@ -52,7 +52,7 @@ func ExampleClient_With() {
 
 	errHalfway := errors.New("stopped half-way")
 	keys := []string{"lock:stock:9"}
-	err := client.With(context.Background(), keys, time.Second, nil, func(ctx context.Context) error {
+	err := client.With(context.Background(), keys, 3*time.Second, nil, func(ctx context.Context) error {
 		rdb.Del(ctx, "lock:stock:9") // somebody meddles
 		<-ctx.Done()                 // the next renewal finds out
 		return errHalfway

@@ -74,8 +74,8 @@ func TestObtain(t *testing.T) {
 
 	t.Run("a lock ends with its ttl", func(t *testing.T) {
 		world.Scenario(t, func(t *testing.T, w *world.World) {
-			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b"), time.Second, nil))
-			check.Eventually(t, 5*time.Second, "the key can be had again", func() bool {
+			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b"), 4*time.Second, nil))
+			check.Eventually(t, 10*time.Second, "the key can be had again", func() bool {
 				_, err := w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, nil)
 				return err == nil
 			})

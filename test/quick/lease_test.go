@@ -114,9 +114,9 @@ func TestRead(t *testing.T) {
 			slow := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long, nil))
 			quick := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long/2, nil))
 			w.WantTTL(t, w.Key("a"), world.Long-world.Slack, world.Long)
-			check.NoError(t, quick.Refresh(t.Context(), time.Second))
+			check.NoError(t, quick.Refresh(t.Context(), brief))
 			w.WantTTL(t, w.Key("a"), world.Long-world.Slack, world.Long)
-			check.Eventually(t, 5*time.Second, "the short lease ends", func() bool {
+			check.Eventually(t, 2*brief, "the short lease ends", func() bool {
 				_, err := quick.TTL(t.Context())
 				return errors.Is(err, redislock.ErrLockNotHeld)
 			})

@@ -17,6 +17,7 @@ type caller struct {
 	number int
 	rng    *rand.Rand // of the goroutine of the caller alone
 	pair   *pair
+	cards  []int // that deal has not given yet
 }
 
 // call writes the Call of an operation, and returns its number.
@@ -65,6 +66,24 @@ func (c *caller) ending() (context.Context, context.CancelFunc) {
 	default:
 		return brief(context.Background(), 3*time.Second)
 	}
+}
+
+// The bits of a card: what is rare if each is left to chance, and all of them together come up soon if they are dealt.
+const (
+	underToken = 1 << iota
+	byCallback
+	mixedSet
+	allCards
+)
+
+// deal returns a card. Each comes once before any comes again.
+func (c *caller) deal() int {
+	if len(c.cards) == 0 {
+		c.cards = c.rng.Perm(allCards)
+	}
+	card := c.cards[0]
+	c.cards = c.cards[1:]
+	return card
 }
 
 // keys picks one to three keys that can be one set.

@@ -20,6 +20,7 @@ type Load struct {
 	Ways     []history.Way     // how it waits
 	Actions  []history.Action  // what it does in each round that is long enough
 	Kinds    []history.Kind    // what else it writes down then
+	WithSets []bool            // whether it calls WithSet with a token of the caller's choice, without one, or both
 
 	// gentle says that nobody ends a context too soon, or waits for less than a turn takes: who waits for what is clear then.
 	gentle bool
@@ -76,7 +77,7 @@ func Loads() []Load {
 		{Name: "crowd", Actions: []history.Action{history.Obtain, history.Release}, step: crowd},
 		{
 			Name: "watchdog", Ways: everyWay, Actions: []history.Action{history.Obtain, history.Refresh, history.Release},
-			Kinds: []history.Kind{history.Renewal}, step: watchdog,
+			Kinds: []history.Kind{history.Renewal}, WithSets: []bool{false}, step: watchdog,
 		},
 		{Name: "overrun", Ways: everyWay, Actions: changes, Kinds: []history.Kind{history.Lost}, step: overrun},
 		{
@@ -84,7 +85,10 @@ func Loads() []Load {
 			Actions: []history.Action{history.Obtain, history.Enter, history.RaiseFence, history.Upgrade, history.Release},
 			step:    fenced,
 		},
-		{Name: "tokens", Ways: everyWay, Actions: append(changes, history.Attach, history.Remaining), step: tokens},
+		{
+			Name: "tokens", Ways: everyWay, Actions: append(changes, history.Attach, history.Remaining), WithSets: []bool{true},
+			step: tokens,
+		},
 		{Name: "leave", Ways: everyWay, Actions: []history.Action{history.Obtain, history.Leave, history.Release}, step: endings},
 		{
 			Name: "break", Ways: everyWay,
@@ -107,7 +111,7 @@ func Loads() []Load {
 			Actions: []history.Action{
 				history.Obtain, history.Refresh, history.Remaining, history.Leave, history.Release, history.Enter, history.Attach,
 			},
-			Kinds: []history.Kind{history.Renewal}, step: majorities,
+			Kinds: []history.Kind{history.Renewal}, WithSets: []bool{false, true}, step: majorities,
 		},
 		{
 			Name: "election", Topologies: anywhere, Packages: []history.Package{history.Election}, Ways: everyWay[3:],

@@ -68,14 +68,18 @@ func majorities(ctx context.Context, c *caller) {
 
 // holdWhole obtains a lock that has parts, and does with it what can be done with one.
 func (c *caller) holdWhole(ctx context.Context, r *request) {
-	if random.Chance(c.rng, 30) {
+	card := c.deal()
+	if card&mixedSet != 0 {
+		r.mix()
+	}
+	if card&underToken != 0 {
 		r.token = c.ownToken()
 	}
 	r.opt.Watchdog = r.opt.Watchdog || random.Chance(c.rng, 40)
 	if random.Chance(c.rng, 20) {
 		r.opt.HoldAtLeast = random.Between(c.rng, time.Millisecond, 100*time.Millisecond)
 	}
-	if random.Chance(c.rng, 30) {
+	if card&byCallback != 0 {
 		c.with(ctx, r, func(ctx context.Context, h *hold) { h.useWhole(ctx, r) })
 		return
 	}

@@ -3,6 +3,7 @@ package work
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/seed-14de3678/redislock"
@@ -40,6 +41,13 @@ func (c *caller) want(keys []string) *request {
 		r.write = keys
 	}
 	return r
+}
+
+// mix has the request want one key to be written, and the others to be read.
+func (r *request) mix() {
+	if keys := slices.Concat(r.write, r.read); len(keys) > 1 {
+		r.write, r.read = keys[:1], keys[1:]
+	}
 }
 
 // set is all keys of a request.

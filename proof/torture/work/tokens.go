@@ -77,6 +77,9 @@ func tokens(ctx context.Context, c *caller) {
 		r.opt.Watchdog = random.Chance(c.rng, 50)
 	}
 	if random.Chance(c.rng, 20) {
+		if random.Chance(c.rng, 50) {
+			r.mix()
+		}
 		c.with(ctx, r, func(ctx context.Context, h *hold) {
 			h.keepForOther()
 			h.work(ctx)

@@ -156,6 +156,7 @@ func lacking(load work.Load, h *history.History) (lacks []string) {
 			if o.Action == history.Obtain {
 				did["way "+string(o.Way)] = true
 				did["package "+string(o.Package)] = true
+				did[withSet(o.Token != "")] = did[withSet(o.Token != "")] || obtains(true, true, true)(o)
 			}
 		}
 	}
@@ -174,7 +175,17 @@ func lacking(load work.Load, h *history.History) (lacks []string) {
 	for _, p := range load.Packages {
 		lacks = append(lacks, "package "+string(p))
 	}
+	for _, token := range load.WithSets {
+		lacks = append(lacks, withSet(token))
+	}
 	return slices.DeleteFunc(lacks, func(what string) bool { return did[what] })
+}
+
+func withSet(token bool) string {
+	if token {
+		return "WithSet with a token"
+	}
+	return "WithSet"
 }
 
 // count says how often everything happened.

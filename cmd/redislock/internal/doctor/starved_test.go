@@ -80,9 +80,15 @@ func watching(span time.Duration) func(*patient) { return func(p *patient) { p.o
 func TestStarved(t *testing.T) {
 	t.Parallel()
 	rdb := redistest.Start(t, redistest.Redis).Client(t)
-	client := redislock.New(rdb)
-	t.Cleanup(client.Close)
-	until(t, 4, queueing(client, "ours"))
+	// Each stands in Redis by itself, as the waiters of several processes do.
+	process := func() *redislock.Client {
+		client := redislock.New(rdb)
+		t.Cleanup(client.Close)
+		return client
+	}
+	for range 4 {
+		until(t, 1, queueing(process(), "ours"))
+	}
 	until(t, 1, pollAsBSM(rdb, "no line"))
 	check.Eventually(t, time.Minute, "somebody stands in line", func() bool {
 		return rdb.ZCard(t.Context(), "redislock:line:{ours}").Val() > 0
@@ -90,7 +96,7 @@ func TestStarved(t *testing.T) {
 	want(t, examined(t, rdb, "starved", watching(100*time.Millisecond)), OK, "nobody takes a key past")
 
 	for _, token := range []string{"a", "b", "c"} {
-		until(t, 1, queueing(client.As(token), "tokens"))
+		until(t, 1, queueing(process().As(token), "tokens"))
 	}
 	check.Eventually(t, time.Minute, "a key under tokens of the callers' own is watched", func() bool {
 		found := examined(t, rdb, "starved", watching(300*time.Millisecond))
@@ -101,7 +107,7 @@ func TestStarved(t *testing.T) {
 	})
 
 	until(t, 2, pollAsBSM(rdb, "polled"))
-	until(t, 1, queueing(client, "polled"))
+	until(t, 1, queueing(process(), "polled"))
 	check.Eventually(t, time.Minute, "the line is passed", func() bool {
 		return has(examined(t, rdb, "starved", watching(100*time.Millisecond)), Warning, "in 100ms, polled\n")
 	})
