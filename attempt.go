@@ -81,8 +81,8 @@ func (o *obtaining) call(ctx context.Context, intent time.Duration) *call {
 	}
 	// Nobody else knows the token, so it holds nothing yet: what refuses it refuses every such token. If several want
 	// to write a key at most one of them gets it, so it is worth asking for one of them first.
-	c.Alike = s == nil && !w.tokenKnown && !w.declares && w.set.reads() == 0
-	c.Repeats = s == nil && o.asked.conflict != nil
+	c.Alike = !w.queues && !w.tokenKnown && !w.declares && w.set.reads() == 0
+	c.Repeats = !w.queues && o.asked.conflict != nil
 	c.Replicas = replicasFor(o.client.replicas, w.ttl)
 	return c
 }

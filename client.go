@@ -76,7 +76,7 @@ type Client struct {
 	placement placement
 	schedule  *clock.Schedule
 	short     bool         // see isShort
-	inLine    atomic.Int64 // Obtains with a place in line, or soon
+	inLine    atomic.Int64 // Obtains that wait in line, or for others of the Client, or soon
 	closed    atomic.Bool
 	ending    chan struct{} // closed by Close
 }

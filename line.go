@@ -12,7 +12,6 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/listen"
-	"github.com/seed-14de3678/redislock/internal/local"
 	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/pace"
 	"github.com/seed-14de3678/redislock/internal/proto"
@@ -29,10 +28,7 @@ const (
 
 // A standing is where one Obtain stands in line, and how it hears of its turn. One goroutine uses it.
 type standing struct {
-	behind  local.Waiter // its place in the line of its Client
-	local   bool         // it stands there first
-	joined  bool         // it has stood there
-	refused bool         // it was a moment ago, by the short way
+	refused bool // it was a moment ago, by the short way
 
 	waiter  *listen.Waiter // nil before it may stand in Redis
 	sharded bool           // of its channel
@@ -55,6 +51,7 @@ type standing struct {
 
 // enter prepares a standing to stand in Redis.
 func (s *standing) enter(hub *listen.Hub, set keySet, owner *owners.Owner) {
+	s.askIn = maxTTL
 	id := owners.NewID() // not the one of the lock: others read it
 	s.waiter, s.sharded = hub.NewWaiter(id, set.keys), hub.Sharded()
 	s.waiter.Owner, s.seat.waiter, s.seat.set = owner, s.waiter, set
@@ -67,22 +64,27 @@ func (s *standing) enter(hub *listen.Hub, set keySet, owner *owners.Owner) {
 // asks when the lease before it is over, and when its subscription begins anew. To ask twice is harmless: a place is
 // kept, and a granted lock is confirmed. A message only saves the time until then.
 func (o *obtaining) stand(ctx context.Context) (lock *Lock, err error) {
-	s := o.line
-	defer func() { o.leave(lock) }()
-	s.local = o.isLocal()
+	o.alone = !o.isLocal()
+	if o.first.call != nil {
+		o.line = &standing{}
+	}
 	for {
 		if err := o.over(ctx); err != nil {
 			return nil, err
 		}
-		if s.waiter == nil && (!s.local || o.first.call == nil) {
+		if (o.line == nil || o.line.waiter == nil) && (o.alone || o.first.call == nil) {
 			if lock, err := o.comeFirst(ctx); lock != nil || err != nil {
 				return lock, err
 			}
+			if o.line == nil {
+				o.line = &standing{}
+			}
+			s := o.line
 			s.enter(o.client.hub, o.want.set, o.owner)
 			s.subscribed = o.first.call == nil && s.waiter.JoinSubscribed()
 			continue // the client may be closed, for example
 		}
-		asked := clock.Now()
+		s, asked := o.line, clock.Now()
 		if s.refused = s.refused && !s.subscribed; !s.refused {
 			if lock, err = o.askInLine(ctx); err == nil || isLast(err) {
 				return lock, err
@@ -110,8 +112,8 @@ func (o *obtaining) stand(ctx context.Context) (lock *Lock, err error) {
 
 // leave ends the waiting, with the lock or without.
 func (o *obtaining) leave(lock *Lock) {
-	o.leaveLocal(lock)
-	if o.line.waiter != nil {
+	o.leaveHere(lock)
+	if o.line != nil && o.line.waiter != nil {
 		o.line.waiter.Quit()
 	}
 }
@@ -122,7 +124,7 @@ func (o *obtaining) askInLine(ctx context.Context) (*Lock, error) {
 	if s.askIn = maxTTL; o.first.call == nil {
 		s.subscribed = s.waiter.Ask()
 	}
-	o.client.local.Asking(&s.behind)
+	o.client.local.Asking(o.behind)
 	lock, err := o.ask(ctx, noIntent)
 	if err != nil {
 		o.asked.last = err
@@ -137,7 +139,7 @@ func (o *obtaining) plan(ctx context.Context, asked clock.Moment, failed error) 
 	by := blockerOf(o.asked.conflict)
 	switch {
 	case failed != nil && (!errors.Is(failed, ErrNotObtained) || errors.Is(failed, ErrNotReplicated)):
-		o.client.local.LetGo(&s.behind)
+		o.client.local.LetGo(o.behind)
 		wait := s.pause(ctx, failed, &o.pace)
 		if wait < 0 {
 			return o.pace.Stopped(failed)
@@ -145,7 +147,7 @@ func (o *obtaining) plan(ctx context.Context, asked clock.Moment, failed error) 
 		s.waiter.AskAt(wait)
 	case s.subscribed && s.place.IsKnown():
 		s.failures = 0
-		o.client.local.Stands(&s.behind, o.asked.conflict, asked)
+		o.client.local.Stands(o.behind, o.asked.conflict, asked)
 		o.client.rounds.take(&s.seat, asked, s.place, by, s.askIn)
 	default:
 		s.failures = 0
@@ -286,7 +288,7 @@ func (o *obtaining) notSubscribed(fault error) (time.Duration, error) {
 	err := fmt.Errorf("redislock: obtain %s: subscribe: %w", o.want.set, wire.Legible(fault))
 	o.asked.last = err
 	s.faults++
-	o.client.local.LetGo(&s.behind)
+	o.client.local.LetGo(o.behind)
 	stands := s.place.IsKnown()
 	switch {
 	case !stands && wire.Classify(fault) == wire.Final:

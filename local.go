@@ -53,62 +53,81 @@ func lineKey(set keySet) local.Key {
 	return key
 }
 
-// comeFirst has an obtaining stand in the line of its Client, if it may, until it is to ask. It returns the lock if a Release
-// has given it that.
-func (o *obtaining) comeFirst(ctx context.Context) (*Lock, error) {
-	s := o.line
-	if !s.local {
-		return nil, nil
+// join has an obtaining come last among those of its Client. It reports whether it is to wait there.
+func (o *obtaining) join(ctx context.Context) bool {
+	w := &local.Waiter{
+		Next: proto.Next{Value: &o.want.value, TTL: o.want.ttl}, Arrived: o.asked.began, Alike: o.want.alike(), Polls: !o.want.queues,
 	}
-	w, lines := &s.behind, &o.client.local
-	w.Next, w.Arrived, w.Alike = proto.Next{Value: &o.want.value, TTL: o.want.ttl}, o.asked.began, o.want.alike()
 	if end, ends := ctx.Deadline(); ends {
 		w.Until = clock.Now().Add(time.Until(end))
 	}
-	s.joined = true
-	if !lines.Join(w, lineKey(o.want.set)) {
-		return nil, nil
-	}
-	if o.asked.last == nil {
+	o.behind = w
+	waits := o.client.local.Join(w, lineKey(o.want.set))
+	if waits && o.asked.last == nil {
 		o.asked.last = ErrNotObtained
 		if conflict := o.conflictHere(); conflict != nil {
 			o.asked.last = conflict
 		}
 	}
+	return waits
+}
+
+// comeFirst has an obtaining stand in the line of its Client, if it may, until it is to ask. It returns the lock if a Release
+// has given it that.
+func (o *obtaining) comeFirst(ctx context.Context) (*Lock, error) {
+	if o.alone || !o.join(ctx) {
+		return nil, nil
+	}
 	o.beginsToWait(ctx)
 	for {
 		select {
-		case <-w.C():
+		case <-o.behind.C():
 		case <-o.client.ending:
 			return nil, nil
 		case <-ctx.Done():
 			return o.endBehind(ctx)
 		}
-		switch state, doubtful := lines.State(w); {
-		case doubtful:
-			o.mayBeGiven()
-			return nil, nil
-		case state == local.Given:
-			return o.given(ctx)
-		case state == local.Asks:
-			return nil, nil
+		if lock, asks, err := o.heardHere(ctx); lock != nil || asks || err != nil {
+			return lock, err
 		}
 	}
 }
 
-// endBehind ends the waiting of an obtaining whose context has ended. If nobody knows who is in its way it asks once.
-func (o *obtaining) endBehind(ctx context.Context) (*Lock, error) {
-	o.asked.noteEnded()
-	switch o.client.local.Quit(&o.line.behind) {
+// heardHere looks what an obtaining that waits for others of its Client has to do. It returns the lock if it was given that.
+func (o *obtaining) heardHere(ctx context.Context) (lock *Lock, asks bool, err error) {
+	switch state, doubtful := o.client.local.State(o.behind); {
+	case doubtful:
+		o.mayBeGiven()
+		return nil, true, nil
+	case state == local.Given:
+		lock, err = o.given(ctx)
+		return lock, lock == nil, err
+	default:
+		return nil, state == local.Asks, nil
+	}
+}
+
+// quitHere has an obtaining wait for nobody of its Client any more. It returns the lock if it was given that.
+func (o *obtaining) quitHere(ctx context.Context) (*Lock, error) {
+	switch o.client.local.Quit(o.behind) {
 	case local.Given:
 		return o.given(ctx)
 	case local.Carried:
 		o.mayBeGiven()
 	}
+	return nil, nil
+}
+
+// endBehind ends the waiting of an obtaining whose context has ended. If nobody knows who is in its way it asks once.
+func (o *obtaining) endBehind(ctx context.Context) (*Lock, error) {
+	o.asked.noteEnded()
+	if lock, err := o.quitHere(ctx); lock != nil || err != nil {
+		return lock, err
+	}
 	if conflict := o.conflictHere(); conflict != nil {
 		o.asked.conflict = conflict
 	}
-	if o.asked.conflict == nil && !o.left.unanswered {
+	if o.asked.conflict == nil && !o.left.keys() {
 		if lock, err := o.ask(ctx, noIntent); err == nil || isLast(err) {
 			return lock, err
 		}
@@ -119,7 +138,7 @@ func (o *obtaining) endBehind(ctx context.Context) (*Lock, error) {
 // given makes the lock of an obtaining that was given it. If it has waited too long to be told, it asks: the keys are most
 // likely its own.
 func (o *obtaining) given(ctx context.Context) (*Lock, error) {
-	g, after := o.line.behind.Grant()
+	g, after := o.behind.Grant()
 	if after != nil {
 		select {
 		case <-after:
@@ -132,7 +151,7 @@ func (o *obtaining) given(ctx context.Context) (*Lock, error) {
 	o.asked.count++
 	if clock.Now().Since(g.Sent) >= clock.Window(o.want.ttl)/2 {
 		o.left.unused = true
-		o.client.local.Quit(&o.line.behind)
+		o.client.local.Quit(o.behind)
 		return nil, nil
 	}
 	return o.obtained(g.Sent, g.Number)
@@ -151,7 +170,7 @@ func (o *obtaining) mayBeGiven() {
 
 // conflictHere is what is known in this Client to be in the way of an obtaining, since it waits; nil if nothing is.
 func (o *obtaining) conflictHere() *ConflictError {
-	holder, seen := o.line.behind.Blocker(o.asked.began)
+	holder, seen := o.behind.Blocker(o.asked.began)
 	if l, is := holder.(*Lock); is {
 		l.mu.Lock()
 		left, isHeld := clock.Now().Until(l.lease.Deadline), l.state == held
@@ -166,18 +185,24 @@ func (o *obtaining) conflictHere() *ConflictError {
 	return conflict
 }
 
-// leaveLocal ends the waiting in this Client. If the obtaining has a lock, the next one waits for it.
-func (o *obtaining) leaveLocal(lock *Lock) {
-	switch s := o.line; {
-	case !s.joined:
-	case lock == nil:
-		o.client.local.Quit(&s.behind)
+// leaveHere ends the waiting in this Client. If the obtaining has a lock, the next one waits for it.
+func (o *obtaining) leaveHere(lock *Lock) {
+	w := o.behind
+	if w == nil {
+		return
+	}
+	if w.Polls {
+		o.client.inLine.Add(-1)
+	}
+	switch lock {
+	case nil:
+		o.client.local.Quit(w)
 	default:
 		var until clock.Moment
 		if o.want.passOn > 0 {
 			until = lock.lease.Obtained.Add(o.want.passOn)
 		}
-		line := o.client.local.Holds(&s.behind, lock, hasKeys, until)
+		line := o.client.local.Holds(w, lock, hasKeys, until)
 		lock.mu.Lock()
 		lock.line = line
 		lock.mu.Unlock()
@@ -216,7 +241,7 @@ func (o *obtaining) takeOver(h *hold) (*Lock, error) {
 	l.mu.Unlock()
 	_ = l.free(pace.GivingBack(o.caller), p, sent{})
 	if o.caller.Err() == nil {
-		o.client.local.Quit(&o.line.behind)
+		o.client.local.Quit(o.behind)
 		return nil, nil
 	}
 	o.asked.noteEnded()

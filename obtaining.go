@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/inctx"
+	"github.com/seed-14de3678/redislock/internal/local"
 	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/pace"
 	"github.com/seed-14de3678/redislock/internal/proto"
@@ -23,8 +24,10 @@ type obtaining struct {
 	client *Client
 	want   want
 	asked  attempts
-	line   *standing // nil without Options.Queue
-	first  sent      // the first request, if that is under way already
+	behind *local.Waiter // its place among the Obtains of its Client; nil as long as it has none
+	alone  bool          // it is to have none
+	line   *standing     // where it stands in Redis; nil as long as it has not asked, and without Options.Queue
+	first  sent          // the first request, if that is under way already
 	left   leftover
 	pace   pace.Pace
 	lock   *Lock         // that the Obtain may return
@@ -49,6 +52,7 @@ type want struct {
 	fenced      bool
 	holdAtLeast time.Duration
 	declares    bool          // intents, while it waits
+	queues      bool          // Options.Queue
 	passOn      time.Duration // Options.PassOn
 	wait        time.Duration // Options.Wait
 }
@@ -82,11 +86,11 @@ func (c *Client) obtainLong(ctx context.Context, token string, set Set, ttl time
 		o.lock.tokenKnown.Store(true)
 		o.claim = o.owner.Stake(c.conn, o.want.set.keys, nil)
 	}
-	if o.line != nil && !c.hub.Begin() {
+	if o.want.queues && !c.hub.Begin() {
 		o.owner.Drop(o.claim)
 		return nil, fmt.Errorf("redislock: obtain: %w", &pace.NotAskedError{Err: wire.ErrClosed})
 	}
-	if o.line != nil {
+	if o.want.queues {
 		c.inLine.Add(1)
 		defer c.inLine.Add(-1)
 		defer c.hub.End()
@@ -107,7 +111,7 @@ func (o *obtaining) run(ctx context.Context) (lock *Lock, err error) {
 	}
 	o.caller, err = ctx, errPanicked
 	defer func() { o.end(lock, err) }()
-	if o.line != nil {
+	if o.want.queues {
 		lock, err = o.stand(within)
 	} else {
 		lock, err = o.poll(within)
@@ -117,6 +121,7 @@ func (o *obtaining) run(ctx context.Context) (lock *Lock, err error) {
 
 // end handles the outcome.
 func (o *obtaining) end(lock *Lock, err error) {
+	o.leave(lock)
 	switch {
 	case err == nil && o.claim != nil:
 		lock.stakes(o.claim)
@@ -151,11 +156,11 @@ func (c *Client) newObtaining(
 	if opt == nil {
 		opt = &Options{}
 	}
-	o := allocate(opt.Queue)
+	o := &obtaining{}
 	o.client, o.pace, o.asked.began = c, pace.New(strategyOf(opt)), clock.Now()
 	if o.first = first; first.call != nil { // everything was checked
 		o.lock, o.asked.began = first.lock, first.call.Began
-		o.want = want{set: o.lock.set, value: o.lock.value, ttl: o.lock.lease.TTL, watchdog: opt.Watchdog}
+		o.want = want{set: o.lock.set, value: o.lock.value, ttl: o.lock.lease.TTL, watchdog: opt.Watchdog, queues: opt.Queue}
 	} else {
 		var err error
 		if o.want, err = c.newWant(ctx, token, set, ttl, opt); err != nil {
@@ -166,26 +171,11 @@ func (c *Client) newObtaining(
 			o.lock.value = strings.TrimSuffix(o.lock.value, inctx.Pending)
 		}
 	}
-	if o.line != nil {
-		if !c.hub.CanListen() {
-			return nil, fmt.Errorf("%w: Options.Queue subscribes, and of a %T only Eval and EvalSha are used: say with WithWrapped what it wraps",
-				errors.ErrUnsupported, c.conn.Redis())
-		}
+	if opt.Queue && !c.hub.CanListen() {
+		return nil, fmt.Errorf("%w: Options.Queue subscribes, and of a %T only Eval and EvalSha are used: say with WithWrapped what it wraps",
+			errors.ErrUnsupported, c.conn.Redis())
 	}
 	return o, nil
-}
-
-// allocate makes an obtaining, with its place in line if it queues: that is one allocation.
-func allocate(queues bool) *obtaining {
-	if !queues {
-		return &obtaining{}
-	}
-	both := &struct {
-		obtaining
-		standing
-	}{}
-	both.line = &both.standing
-	return &both.obtaining
 }
 
 // newWant checks the arguments.
@@ -221,7 +211,7 @@ func (c *Client) newWant(ctx context.Context, token string, set Set, ttl time.Du
 		return w, err
 	}
 	w.wait, w.passOn = opt.Wait, opt.PassOn
-	w.watchdog, w.fenced = opt.Watchdog, opt.Fenced
+	w.watchdog, w.fenced, w.queues = opt.Watchdog, opt.Fenced, opt.Queue
 	w.holdAtLeast = opt.HoldAtLeast
 	w.declares = opt.Intent && w.set.write > 0 && !opt.Queue
 	w.nameBeside()
@@ -250,22 +240,31 @@ func (o *obtaining) poll(ctx context.Context) (*Lock, error) {
 		if o.want.declares {
 			wait = o.pace.Next() // before it asks, because an intent has to last as long
 		}
-		lock, err := o.ask(ctx, o.want.intentLife(wait))
-		if err == nil {
-			return lock, nil
-		}
-		o.asked.last = err
-		if isLast(err) {
-			return nil, err
+		if !o.isRefusedHere() {
+			asked := clock.Now()
+			lock, err := o.ask(ctx, o.want.intentLife(wait))
+			if err == nil {
+				return lock, nil
+			}
+			o.asked.last = err
+			if isLast(err) {
+				return nil, err
+			}
+			o.rests(asked)
 		}
 		if !o.want.declares {
 			wait = o.pace.Next()
 		}
 		if wait < 0 {
-			return nil, o.pace.Stopped(err)
+			return nil, o.pace.Stopped(o.asked.last)
 		}
 		o.beginsToWait(ctx)
-		o.pace.Sleep(ctx, pace.Cut(wait, o.asked.inTheWayFor()))
+		wait = pace.Cut(wait, o.asked.inTheWayFor())
+		if o.behind == nil {
+			o.pace.Sleep(ctx, wait)
+		} else if lock, err := o.restBeside(ctx, wait); lock != nil || err != nil {
+			return lock, err
+		}
 	}
 }
 
@@ -281,7 +280,7 @@ func (o *obtaining) noteUnanswered() {
 // clearUp removes what a failed obtaining may have left behind.
 func (o *obtaining) clearUp() {
 	switch {
-	case o.line != nil && (o.line.place.IsPossible() || o.left.keys()):
+	case o.want.queues && o.left.keys(), o.line != nil && o.line.place.IsPossible():
 		o.leaveLine()
 	case o.left.keys() || o.left.intents:
 		o.cleanUp().start()

@@ -46,6 +46,9 @@ func (l *Lock) release(ctx context.Context) (err error) {
 	}
 	l.mu.Unlock()
 	end(context.Canceled)
+	if p.line == nil && over == nil && l.client.local.Polled() {
+		p.line = l.client.local.Find(lineKey(p.set))
+	}
 	if p.line != nil && l.client.hooks.Released != nil {
 		p.after = make(chan struct{})
 	}

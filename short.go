@@ -74,7 +74,7 @@ func (c *Client) obtainShort(ctx context.Context, keys []string, ttl time.Durati
 // to, enters the line with its first request where messages are heard already.
 func (c *Client) isShortFor(opt *Options) bool {
 	return (!opt.Queue || c.hub.IsQuiet()) && !opt.Intent && !opt.Fenced && opt.Wait == 0 && opt.HoldAtLeast == 0 && opt.PassOn == 0 &&
-		len(opt.Name) <= mostName
+		(opt.RetryStrategy == nil || !c.local.Polled()) && len(opt.Name) <= mostName
 }
 
 // releaseShort frees a lock that has gone the short way so far. It reports whether the keys are free. If they are not

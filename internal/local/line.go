@@ -24,7 +24,7 @@ func (all *Lines) atLocked(key Key) *Line {
 
 // forgetLocked drops a line that nobody needs.
 func (l *Line) forgetLocked() {
-	if l.first != nil || l.head != nil || l.isHeldLocked() {
+	if l.first != nil || l.behind.head != nil || l.beside.head != nil || l.isHeldLocked() {
 		return
 	}
 	if l.lines.byKey[l.key] == l {
@@ -50,24 +50,21 @@ func (l *Line) firstLocked(w *Waiter, state State) {
 	l.planLocked(l.since.Add(longestAsk))
 }
 
-// unlinkLocked takes a waiter out of those behind the first.
+// unlinkLocked takes a waiter out of its list.
 func (l *Line) unlinkLocked(w *Waiter) {
-	if w.prev != nil {
-		w.prev.next = w.next
-	} else {
-		l.head, l.due = w.next, clock.Moment{}
+	if w.Polls {
+		l.beside.remove(w)
+		return
 	}
-	if w.next != nil {
-		w.next.prev = w.prev
-	} else {
-		l.tail = w.prev
+	if l.behind.head == w {
+		l.due = clock.Moment{}
 	}
-	w.prev, w.next = nil, nil
+	l.behind.remove(w)
 }
 
 // moveUpLocked makes the head the first, or has it wait a little longer if a lock of the Client holds the set.
 func (l *Line) moveUpLocked() {
-	w := l.head
+	w := l.behind.head
 	switch {
 	case l.first != nil:
 		return
@@ -94,7 +91,7 @@ func (l *Line) moveUpLocked() {
 // letGoLocked has all who wait ask by themselves.
 func (l *Line) letGoLocked() {
 	l.first = nil
-	for w := l.head; w != nil; w = l.head {
+	for w := l.behind.head; w != nil; w = l.behind.head {
 		l.unlinkLocked(w)
 		w.state = Asks
 		w.notify()
@@ -107,8 +104,11 @@ func (w *Waiter) quitLocked() {
 	l := w.line
 	was := w.state
 	w.state = Away
+	if w.Polls && was != Away {
+		l.lines.asking.Add(-1)
+	}
 	switch {
-	case was == Behind:
+	case was == Behind, was == Asks && w.Polls:
 		l.unlinkLocked(w)
 	case l.first == w:
 		l.first = nil

@@ -1,10 +1,14 @@
 // Package local has the Obtains of one Client that wait for the same set: a line in this process, in front of the line in
 // Redis. The first of it alone asks Redis. The others stand behind it in the order in which they came, and cost a place in
 // a list. A Release of this Client can give its keys to the first, if that has not asked yet.
+//
+// Those that do not stand in line but ask every now and then stand beside that line. They ask in place of one another, and a
+// Release gives to them if nobody else waits.
 package local
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
@@ -23,9 +27,10 @@ const (
 type Lines struct {
 	Schedule *clock.Schedule
 
-	mu    sync.Mutex
-	byKey map[Key]*Line
-	swept int // how many were left by the latest sweep
+	mu     sync.Mutex
+	byKey  map[Key]*Line
+	swept  int          // how many were left by the latest sweep
+	asking atomic.Int64 // waiters that ask every now and then
 }
 
 // A Key says for which set a line is.
@@ -46,11 +51,14 @@ type Line struct {
 	// first asks by itself, or is carried by a Release, and keeps the others back; nil: nobody does.
 	first *Waiter
 	// since says from when on it does not hear Redis: a request is under way. Zero: it stands in Redis and hears.
-	since      clock.Moment
-	head, tail *Waiter      // those behind it
-	due        clock.Moment // when the head becomes the first although the set is held here
-	seen       any          // the conflict that the latest answer to a first has named
-	seenAt     clock.Moment
+	since  clock.Moment
+	behind list         // those behind it
+	due    clock.Moment // when the head becomes the first although the set is held here
+	seen   any          // the conflict that the latest answer has named
+	seenAt clock.Moment
+
+	beside  list         // those that ask every now and then
+	askedAt clock.Moment // when one of them has asked last
 }
 
 // A Waiter is one Obtain that waits. The mutex of the Lines guards what is not said otherwise.
@@ -59,6 +67,7 @@ type Waiter struct {
 	Arrived clock.Moment  // set before it joins
 	Alike   any           // equal for waiters of which one can have the hold of another
 	Until   clock.Moment  // when its own time is over; zero: it has no end
+	Polls   bool          // it asks every now and then, and does not stand in line
 	news    chan struct{} // full if its state has changed; nil unless it stands behind others
 
 	lines      *Lines // set when it joins
@@ -69,6 +78,9 @@ type Waiter struct {
 	grant      Grant
 	after      <-chan struct{} // see Choose
 }
+
+// A list has waiters in the order in which they came.
+type list struct{ head, tail *Waiter }
 
 // A State is what a waiter has to do.
 type State uint8
@@ -110,23 +122,22 @@ func (all *Lines) Len() int {
 	return len(all.byKey)
 }
 
-// Join has a waiter come last. It reports whether it is to wait: otherwise it is the first, and asks.
+// Join has a waiter come last. It reports whether it is to wait: otherwise it asks, and is the first unless it polls. One
+// that polls waits if a lock of the Client has the set.
 func (all *Lines) Join(w *Waiter, key Key) (waits bool) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	l := all.atLocked(key)
 	w.lines, w.line, w.state = all, l, Behind
-	if l.first == nil && l.head == nil && !l.isHeldLocked() {
+	if w.Polls {
+		return l.standBesideLocked(w)
+	}
+	if l.first == nil && l.behind.head == nil && !l.isHeldLocked() {
 		l.firstLocked(w, Asks)
 		return false
 	}
 	w.news = make(chan struct{}, 1)
-	if w.prev = l.tail; l.tail != nil {
-		l.tail.next = w
-	} else {
-		l.head = w
-	}
-	l.tail = w
+	l.behind.add(w)
 	l.moveUpLocked()
 	return true
 }
@@ -147,11 +158,15 @@ func (w *Waiter) Grant() (g Grant, after <-chan struct{}) {
 	return w.grant, w.after
 }
 
-// Asking notes that the first sends a request, or does not hear Redis.
+// Asking notes that the first sends a request, or does not hear Redis. As with Stands and LetGo, the waiter is nil if it
+// stands in no line.
 func (all *Lines) Asking(w *Waiter) {
+	if w == nil {
+		return
+	}
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	if l := w.line; l != nil && l.first == w {
+	if l := w.line; l.first == w {
 		l.firstLocked(w, Asks)
 	}
 }
@@ -159,13 +174,16 @@ func (all *Lines) Asking(w *Waiter) {
 // Stands notes that a waiter stands in Redis and hears it, and what was in its way. That is no older than asked. If nobody
 // waits, and nobody keeps others back, it does so from now on.
 func (all *Lines) Stands(w *Waiter, conflict any, asked clock.Moment) {
+	if w == nil {
+		return
+	}
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if w.state != Asks {
 		return
 	}
 	l := all.atLocked(w.line.key)
-	if w.line = l; l.first == nil && l.head == nil {
+	if w.line = l; l.first == nil && l.behind.head == nil {
 		l.first = w
 	}
 	if l.first == w {
@@ -175,9 +193,12 @@ func (all *Lines) Stands(w *Waiter, conflict any, asked clock.Moment) {
 
 // LetGo has all who wait behind the first ask by themselves: it pauses, or Redis cannot be heard.
 func (all *Lines) LetGo(w *Waiter) {
+	if w == nil {
+		return
+	}
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	if l := w.line; l != nil && l.first == w {
+	if l := w.line; l.first == w {
 		l.letGoLocked()
 	}
 }
@@ -248,19 +269,27 @@ func (w *Waiter) Blocker(since clock.Moment) (holder, conflict any) {
 }
 
 // Choose returns the waiter to whom the Release of a lock, which is about to be sent, may give its keys; nil if there is
-// none. It is one that has never asked. From then on it waits for Give or Refuse. If after is not nil, its lock begins for
-// the hooks when that is closed.
+// none. It is one that has never asked or, if nobody stands in line, one that polls and has no request under way. From then
+// on it waits for Give or Refuse. If after is not nil, its lock begins for the hooks when that is closed.
 func (l *Line) Choose(lock any, after <-chan struct{}) *Waiter {
 	l.lines.mu.Lock()
 	defer l.lines.mu.Unlock()
-	w := l.head
-	if l.first != nil || w == nil || l.holder != lock {
+	w := l.behind.head
+	switch {
+	case l.first != nil || w != nil && l.holder != lock:
 		return nil
+	case w != nil:
+		w.Next.Age = clock.Now().Mono - w.Arrived.Mono
+	default: // its age stays 0: it comes behind all who stand in Redis
+		for w = l.beside.head; w != nil && w.state != Behind; w = w.next {
+		}
+		if w == nil {
+			return nil
+		}
 	}
 	l.unlinkLocked(w)
 	l.firstLocked(w, Carried)
 	w.after = after
-	w.Next.Age = clock.Now().Mono - w.Arrived.Mono
 	return w
 }
 
@@ -272,7 +301,7 @@ func (l *Line) Pass(lock, hold any, after <-chan struct{}) bool {
 	}
 	l.lines.mu.Lock()
 	defer l.lines.mu.Unlock()
-	w := l.head
+	w := l.behind.head
 	if l.first != nil || w == nil || l.holder != lock || w.Alike != l.alike || !clock.Now().Precedes(l.until) {
 		return false
 	}
@@ -308,9 +337,16 @@ func (w *Waiter) Refuse(doubtful bool) {
 }
 
 func (w *Waiter) refuseLocked(doubtful bool) {
-	if w.state == Carried {
-		w.doubtful = doubtful
-		w.line.firstLocked(w, Asks)
-		w.notify()
+	if w.state != Carried {
+		return
 	}
+	w.doubtful = doubtful
+	if l := w.line; w.Polls {
+		l.first, w.state = nil, Asks
+		l.beside.insert(w)
+		l.moveUpLocked()
+	} else {
+		l.firstLocked(w, Asks)
+	}
+	w.notify()
 }

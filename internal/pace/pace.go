@@ -31,9 +31,11 @@ func Begin(strategy func() BackOff) BackOff {
 // A Pace is one strategy's waits for one Obtain. It is not safe for concurrent use.
 type Pace struct {
 	strategy func() BackOff
-	waits    BackOff     // from the first time that it asks
-	timer    *time.Timer // nil before it has slept
-	isNil    bool        // what the strategy has returned
+	waits    BackOff       // from the first time that it asks
+	timer    *time.Timer   // nil before it has slept
+	ahead    time.Duration // what Next returns next, if that is known
+	isAhead  bool
+	isNil    bool // what the strategy has returned
 }
 
 // New makes the pace of one Obtain. A nil strategy does not ask again.
@@ -55,6 +57,10 @@ const Least = time.Millisecond
 
 // Next returns how long to wait before the next attempt, at least Least. If it is negative there is no next attempt.
 func (p *Pace) Next() time.Duration {
+	if p.isAhead {
+		p.isAhead = false
+		return p.ahead
+	}
 	if p.strategy == nil {
 		return Stop
 	}
@@ -69,6 +75,13 @@ func (p *Pace) Next() time.Duration {
 		return wait
 	}
 	return max(wait, Least)
+}
+
+// GoesOn reports whether there is to be another attempt.
+func (p *Pace) GoesOn() bool {
+	p.ahead = p.Next()
+	p.isAhead = true
+	return p.ahead >= 0
 }
 
 // Stopped returns the error of an Obtain that does not ask again after this one.
@@ -120,16 +133,21 @@ func Sleep(ctx context.Context, wait time.Duration) bool { return new(Pace).Slee
 
 // Sleep is the same for one Obtain, which has one timer for all of its waits.
 func (p *Pace) Sleep(ctx context.Context, wait time.Duration) bool {
-	if p.timer == nil {
-		p.timer = time.NewTimer(wait)
-	} else {
-		p.timer.Reset(wait)
-	}
-	defer p.timer.Stop()
+	defer p.Timer(wait).Stop()
 	select {
 	case <-p.timer.C:
 		return ctx.Err() == nil
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// Timer starts the one timer of an Obtain.
+func (p *Pace) Timer(wait time.Duration) *time.Timer {
+	if p.timer == nil {
+		p.timer = time.NewTimer(wait)
+	} else {
+		p.timer.Reset(wait)
+	}
+	return p.timer
 }

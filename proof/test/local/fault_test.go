@@ -82,31 +82,30 @@ func TestCarriedIsLost(t *testing.T) {
 			return nil
 		}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			play(t, func(t *testing.T, s *scene) {
-				lock := s.obtain(s.Client, options("first"))
-				s.fails(func(cmd redis.Cmder, send func() error) error { return c.does(s, cmd, send) })
-				s.waits(t.Context(), s.Client, options("second"))
-				s.waits(t.Context(), s.Client, options("third"))
-				s.waits(t.Context(), s.other, options("another's"))
-				_ = lock.Release(t.Context()) // its outcome may not be known
-				for range 3 {
-					got := check.Must[world.Turn](t)(receive(s.turns))
-					check.NoError(t, got.Err)
-					for range 10 {
-						time.Sleep(100 * time.Millisecond)
-						state := check.Must[[]redislock.KeyState](t)(s.other.Inspect(t.Context(), s.keys))[0]
-						if len(state.Holders) != 1 || state.Holders[0].Metadata != got.Who {
-							t.Fatalf("%s has a turn, and the key is held by %+v", got.Who, state.Holders)
-						}
+		inEachWay(t, name, func(t *testing.T, s *scene, options func(string) *redislock.Options) {
+			check.NoError(t, s.obtain(s.Client, options("first")).Release(t.Context())) // now the server knows the script
+			lock := s.obtain(s.Client, options("first"))
+			s.fails(func(cmd redis.Cmder, send func() error) error { return c.does(s, cmd, send) })
+			s.waits(t.Context(), s.Client, options("second"))
+			s.waits(t.Context(), s.Client, options("third"))
+			s.waits(t.Context(), s.other, options("another's"))
+			_ = lock.Release(t.Context()) // its outcome may not be known
+			for range 3 {
+				got := check.Must[world.Turn](t)(receive(s.turns))
+				check.NoError(t, got.Err)
+				for range 10 {
+					time.Sleep(100 * time.Millisecond)
+					state := check.Must[[]redislock.KeyState](t)(s.other.Inspect(t.Context(), s.keys))[0]
+					if len(state.Holders) != 1 || state.Holders[0].Metadata != got.Who {
+						t.Fatalf("%s has a turn, and the key is held by %+v", got.Who, state.Holders)
 					}
-					check.NoError(t, got.Lock.Release(t.Context()))
 				}
-				time.Sleep(time.Minute)
-				if left := check.WithoutGuards(t.Context(), s.RDB, s.keys[0], "redislock:line:{"+s.keys[0]+"}"); len(left) > 0 {
-					t.Errorf("%q is left", left)
-				}
-			})
+				check.NoError(t, got.Lock.Release(t.Context()))
+			}
+			time.Sleep(time.Minute)
+			if left := check.WithoutGuards(t.Context(), s.RDB, s.keys[0], "redislock:line:{"+s.keys[0]+"}"); len(left) > 0 {
+				t.Errorf("%q is left", left)
+			}
 		})
 	}
 }
@@ -120,42 +119,40 @@ func (s *scene) late(cmd redis.Cmder) {
 // Who gives up while a Release carries it has nothing afterwards, and what it was given is the next one's.
 func TestGivesUpWhileCarried(t *testing.T) {
 	for name, executed := range map[string]bool{"before it is executed": false, "after that": true} {
-		t.Run(name, func(t *testing.T) {
-			play(t, func(t *testing.T, s *scene) {
-				lock := s.obtain(s.Client, options("first"))
-				under, goOn := make(chan struct{}), make(chan struct{})
-				s.fails(func(_ redis.Cmder, send func() error) error {
-					var err error
-					if executed {
-						err = send()
-					}
-					close(under)
-					<-goOn
-					if !executed {
-						err = send()
-					}
-					return err
-				})
-				ctx, cancel := context.WithCancel(t.Context())
-				s.waits(ctx, s.Client, options("second"))
-				s.waits(t.Context(), s.Client, options("third"))
-				released := make(chan error)
-				go func() { released <- lock.Release(t.Context()) }()
-				<-under
-				began := time.Now()
-				cancel()
-				check.Is(t, s.ends("second"), context.Canceled)
-				if took := time.Since(began); took > 200*time.Millisecond {
-					t.Errorf("it has ended %s after its context", took)
+		inEachWay(t, name, func(t *testing.T, s *scene, options func(string) *redislock.Options) {
+			lock := s.obtain(s.Client, options("first"))
+			under, goOn := make(chan struct{}), make(chan struct{})
+			s.fails(func(_ redis.Cmder, send func() error) error {
+				var err error
+				if executed {
+					err = send()
 				}
-				close(goOn)
-				check.NoError(t, <-released)
-				s.release(s.wants("third"), 1)
-				time.Sleep(time.Minute)
-				if left := check.WithoutGuards(t.Context(), s.RDB, s.keys[0], "redislock:line:{"+s.keys[0]+"}"); len(left) > 0 {
-					t.Errorf("%q is left", left)
+				close(under)
+				<-goOn
+				if !executed {
+					err = send()
 				}
+				return err
 			})
+			ctx, cancel := context.WithCancel(t.Context())
+			s.waits(ctx, s.Client, options("second"))
+			s.waits(t.Context(), s.Client, options("third"))
+			released := make(chan error)
+			go func() { released <- lock.Release(t.Context()) }()
+			<-under
+			began := time.Now()
+			cancel()
+			check.Is(t, s.ends("second"), context.Canceled)
+			if took := time.Since(began); took > 200*time.Millisecond {
+				t.Errorf("it has ended %s after its context", took)
+			}
+			close(goOn)
+			check.NoError(t, <-released)
+			s.release(s.wants("third"), 1)
+			time.Sleep(time.Minute)
+			if left := check.WithoutGuards(t.Context(), s.RDB, s.keys[0], "redislock:line:{"+s.keys[0]+"}"); len(left) > 0 {
+				t.Errorf("%q is left", left)
+			}
 		})
 	}
 }
@@ -177,15 +174,13 @@ func TestReleasedByTheWay(t *testing.T) {
 			synctest.Wait()
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			play(t, func(t *testing.T, s *scene) {
-				lock := s.obtain(s.Client, options("first"))
-				s.waits(t.Context(), s.Client, options("second"))
-				release(s, lock)
-				check.NoError(t, s.wants("second").Release(t.Context()))
-				synctest.Wait()
-				s.WantNoTrace(t, s.keys...)
-			})
+		inEachWay(t, name, func(t *testing.T, s *scene, options func(string) *redislock.Options) {
+			lock := s.obtain(s.Client, options("first"))
+			s.waits(t.Context(), s.Client, options("second"))
+			release(s, lock)
+			check.NoError(t, s.wants("second").Release(t.Context()))
+			synctest.Wait()
+			s.WantNoTrace(t, s.keys...)
 		})
 	}
 }

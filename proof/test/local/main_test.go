@@ -51,6 +51,24 @@ func play(t *testing.T, fn func(t *testing.T, s *scene)) {
 // options are those of an Obtain that queues, with the name of who asks.
 func options(who string) *redislock.Options { return &redislock.Options{Queue: true, Metadata: who} }
 
+// every is how long one waits that polls.
+const every = time.Second
+
+// polls are its options.
+func polls(who string) *redislock.Options {
+	return &redislock.Options{RetryStrategy: redislock.LinearBackoff(every), Metadata: who}
+}
+
+// inEachWay runs a test for Obtains that queue, and for those that poll.
+func inEachWay(t *testing.T, name string, fn func(t *testing.T, s *scene, options func(who string) *redislock.Options)) {
+	t.Helper()
+	for way, options := range map[string]func(string) *redislock.Options{"queue": options, "poll": polls} {
+		t.Run(name+", "+way, func(t *testing.T) {
+			play(t, func(t *testing.T, s *scene) { fn(t, s, options) })
+		})
+	}
+}
+
 // obtain takes the keys at once.
 func (s *scene) obtain(client *redislock.Client, opt *redislock.Options) *redislock.Lock {
 	s.t.Helper()

@@ -1,0 +1,223 @@
+package local_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/world"
+)
+
+// However many poll, they send what one of them would, and each of them counts the attempts.
+func TestPollsAsOne(t *testing.T) {
+	play(t, func(t *testing.T, s *scene) {
+		holder := s.obtain(s.other, options("holder"))
+		const callers, attempts = 20, 50
+		opt := func(who string) *redislock.Options {
+			opt := polls(who)
+			opt.RetryStrategy = redislock.LimitRetry(opt.RetryStrategy, attempts-1)
+			return opt
+		}
+		ended := make(chan error)
+		before := s.sent.Load()
+		for i := range callers {
+			go func() {
+				_, err := s.Client.Obtain(t.Context(), s.keys, world.Long, opt(fmt.Sprint(i)))
+				ended <- err
+			}()
+			time.Sleep(time.Microsecond)
+		}
+		began := time.Now()
+		for range callers {
+			conflict := world.WantConflict(t, <-ended, s.keys[0], redislock.ModeWrite)
+			if conflict.Metadata != "holder" {
+				t.Errorf("the holder is said to be %q", conflict.Metadata)
+			}
+		}
+		if took, want := time.Since(began), (attempts-1)*every; took < want-time.Millisecond || took > want+every {
+			t.Errorf("they have given up after %s, want %s", took, want)
+		}
+		if got := s.sent.Load() - before; got > callers+attempts+5 {
+			t.Errorf("%d scripts, want a first attempt of each, and then one of all at a time", got)
+		}
+		check.NoError(t, holder.Release(t.Context()))
+		s.WantNoTrace(t, s.keys...)
+	})
+}
+
+// A Release gives to those who poll in the order in which they came, in one command, also if its own lock never waited.
+func TestGivesToWhoPolls(t *testing.T) {
+	for name, first := range map[string]*redislock.Options{
+		"no options": nil, "queue": options("first"), "poll": polls("first"), "number": {Fenced: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(t *testing.T, s *scene) {
+				opt := func(who string) *redislock.Options {
+					opt := polls(who)
+					opt.Fenced = first != nil && first.Fenced
+					return opt
+				}
+				check.NoError(t, s.obtain(s.Client, first).Release(t.Context())) // now the server knows the script
+				lock := s.obtain(s.Client, first)
+				for i := range 4 {
+					s.waits(t.Context(), s.Client, opt(fmt.Sprint(i)))
+				}
+				for i := range 4 {
+					s.release(lock, 1)
+					number := lock.Fence()
+					if lock = s.wants(fmt.Sprint(i)); lock.Fence() < number || opt("").Fenced && lock.Fence() == number {
+						t.Errorf("got number %d after %d", lock.Fence(), number)
+					}
+				}
+				s.release(lock, 1)
+				s.WantFree(t, s.keys[0])
+			})
+		})
+	}
+}
+
+// While a lock of the Client has the keys and others poll for them, another one that polls need not ask to be refused.
+func TestRefusedHere(t *testing.T) {
+	play(t, func(t *testing.T, s *scene) {
+		lock := s.obtain(s.Client, polls("holder"))
+		s.waits(t.Context(), s.Client, polls("second")) // it asks, because nobody polls
+		check.NoError(t, lock.Release(t.Context()))
+		lock = s.wants("second")
+		s.waits(t.Context(), s.Client, polls("third"))
+		before := s.sent.Load()
+		s.waits(t.Context(), s.Client, polls("fourth"))
+		if got := s.sent.Load() - before; got != 0 {
+			t.Errorf("it has sent %d scripts", got)
+		}
+		for name, opt := range map[string]*redislock.Options{
+			"no options": nil, "NoRetry": {RetryStrategy: redislock.NoRetry(), Wait: time.Hour},
+		} {
+			before := s.sent.Load()
+			_, err := s.Client.Obtain(t.Context(), s.keys, world.Long, opt)
+			if conflict := world.WantConflict(t, err, s.keys[0], redislock.ModeWrite); conflict.Metadata != "second" {
+				t.Errorf("%s: the holder is said to be %q", name, conflict.Metadata)
+			}
+			if got := s.sent.Load() - before; got != 1 {
+				t.Errorf("%s: a single attempt has sent %d scripts", name, got)
+			}
+		}
+		_, err := s.Client.Obtain(t.Context(), s.keys, world.Long,
+			&redislock.Options{RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Millisecond), 2)})
+		if conflict := world.WantConflict(t, err, s.keys[0], redislock.ModeWrite); conflict.Metadata != "second" {
+			t.Errorf("the holder is said to be %q", conflict.Metadata)
+		}
+		for _, who := range []string{"third", "fourth"} {
+			check.NoError(t, lock.Release(t.Context()))
+			lock = s.wants(who)
+		}
+		check.NoError(t, lock.Release(t.Context()))
+		s.WantNoTrace(t, s.keys...)
+	})
+}
+
+// Who stands in line comes before all who poll, in this Client and in others.
+func TestLineComesFirst(t *testing.T) {
+	for name, of := range map[string]func(s *scene) *redislock.Client{
+		"of this Client": func(s *scene) *redislock.Client { return s.Client },
+		"of another one": func(s *scene) *redislock.Client { return s.other },
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(t *testing.T, s *scene) {
+				lock := s.obtain(s.Client, nil)
+				slow := &redislock.Options{RetryStrategy: redislock.LinearBackoff(time.Hour), Metadata: "polls"}
+				s.waits(t.Context(), s.Client, slow)
+				s.waits(t.Context(), of(s), options("queues"))
+				time.Sleep(time.Second)
+				check.NoError(t, lock.Release(t.Context()))
+				lock = s.wants("queues")
+				world.WantNobody(t, s.turns)
+				check.NoError(t, lock.Release(t.Context()))
+				if of(s) == s.Client {
+					lock = s.wants("polls")
+				} else {
+					lock = check.Must[world.Turn](t)(receive(s.turns)).Lock // the lease of another process has ended
+				}
+				check.NoError(t, lock.Release(t.Context()))
+				s.WantNoTrace(t, s.keys...)
+			})
+		})
+	}
+}
+
+// What polls and takes no part asks by itself.
+func TestPollsAlone(t *testing.T) {
+	for name, with := range map[string]func(ctx context.Context, s *scene, opt *redislock.Options) (*redislock.Lock, error){
+		"a token of its own": func(ctx context.Context, s *scene, opt *redislock.Options) (*redislock.Lock, error) {
+			return s.Client.As("token-"+opt.Metadata).Obtain(ctx, s.keys, world.Long, opt)
+		},
+		"a caller's id": func(ctx context.Context, s *scene, opt *redislock.Options) (*redislock.Lock, error) {
+			return s.Client.Obtain(redislock.WithCaller(ctx, "id"), s.keys, world.Long, opt)
+		},
+		"readers": func(ctx context.Context, s *scene, opt *redislock.Options) (*redislock.Lock, error) {
+			return s.Client.ObtainRead(ctx, s.keys, world.Long, opt)
+		},
+		"an intent": func(ctx context.Context, s *scene, opt *redislock.Options) (*redislock.Lock, error) {
+			opt.Intent = true
+			return s.Client.Obtain(ctx, s.keys, world.Long, opt)
+		},
+		"a step of a larger Obtain": func(ctx context.Context, s *scene, opt *redislock.Options) (*redislock.Lock, error) {
+			return s.Client.Obtain(world.Apart(ctx), s.keys, world.Long, opt)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(t *testing.T, s *scene) {
+				lock := s.obtain(s.Client, nil)
+				ended := make(chan error)
+				const callers, attempts = 3, 5
+				before := s.sent.Load()
+				for i := range callers {
+					go func() {
+						opt := polls(fmt.Sprint(i))
+						opt.RetryStrategy = redislock.LimitRetry(opt.RetryStrategy, attempts-1)
+						_, err := with(t.Context(), s, opt)
+						ended <- err
+					}()
+					time.Sleep(time.Millisecond)
+				}
+				for range callers {
+					check.Is(t, <-ended, redislock.ErrNotObtained)
+				}
+				if got := s.sent.Load() - before; got < callers*attempts {
+					t.Errorf("%d scripts, want %d of each of %d", got, attempts, callers)
+				}
+				check.NoError(t, lock.Release(t.Context()))
+			})
+		})
+	}
+}
+
+// Who polls and gives up, or whose Client is closed, says who was in the way, and the others go on.
+func TestPollsNoMore(t *testing.T) {
+	play(t, func(t *testing.T, s *scene) {
+		lock := s.obtain(s.other, options("holder"))
+		ctx, cancel := context.WithCancel(t.Context())
+		s.waits(ctx, s.Client, polls("first"))
+		s.waits(t.Context(), s.Client, polls("second"))
+		cancel()
+		err := s.ends("first")
+		check.Is(t, err, context.Canceled)
+		if conflict, ok := errors.AsType[*redislock.ConflictError](err); !ok || conflict.Metadata != "holder" {
+			t.Errorf("got %v, want the holder", err)
+		}
+		before := s.sent.Load()
+		time.Sleep(100 * every)
+		if got := s.sent.Load() - before; got < 90 || got > 110 {
+			t.Errorf("the second has asked %d times, want 100", got)
+		}
+		s.Client.Close()
+		check.Is(t, s.ends("second"), redis.ErrClosed)
+		check.NoError(t, lock.Release(t.Context()))
+		s.WantNoTrace(t, s.keys...)
+	})
+}
