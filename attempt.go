@@ -64,6 +64,7 @@ func (o *obtaining) call(ctx context.Context, intent time.Duration) *call {
 	q := proto.Obtain{
 		Set: w.set.names(), Value: &w.value, TTL: w.ttl, MinUptime: o.client.minUptime, Fresh: w.fresh,
 		Intents: w.intents, Declares: w.declares, Intent: intent,
+		Block: w.fenced && w.passOn > 0 && o.client.local.Crowd(o.behind),
 	}
 	queues := s != nil && (s.subscribed || s.place.IsPossible())
 	if queues {
@@ -157,7 +158,7 @@ func (o *obtaining) take(ctx context.Context, r *call, intent time.Duration) (*L
 	case a.Code == proto.Done:
 		sent := r.Sent
 		o.client.recycle(r)
-		return o.obtained(sent, a.Number)
+		return o.obtained(sent, a.Numbers)
 	default:
 		conflict := newConflict(&a.Conflict, o.want.set.cut)
 		o.refused(r.Sent, &a, conflict, intent)
@@ -201,7 +202,7 @@ func (o *obtaining) refused(sent clock.Moment, a *proto.Answer, conflict *Confli
 
 // obtained makes the lock, unless the answer came too late for it or for the caller. If only the time of Options.Wait
 // is over, that is no reason to give the lock back.
-func (o *obtaining) obtained(sent clock.Moment, number int64) (*Lock, error) {
+func (o *obtaining) obtained(sent clock.Moment, numbers proto.Numbers) (*Lock, error) {
 	w := &o.want
 	o.left.intents = false
 	begun := lease.Begin(sent, w.ttl)
@@ -224,7 +225,7 @@ func (o *obtaining) obtained(sent clock.Moment, number int64) (*Lock, error) {
 	}
 	l := o.lock
 	l.mu.Lock()
-	l.set, l.lease, l.number = w.set, begun, number
+	l.set, l.lease, l.numbers = w.set, begun, numbers
 	if w.holdAtLeast > 0 {
 		l.keep = clock.Now().Add(w.holdAtLeast) // by now it is certain to have begun
 	}

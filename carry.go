@@ -32,8 +32,8 @@ func (r *call) choose(may bool) {
 func (r *call) given(mayCome bool) {
 	to := r.gives.to
 	r.gives.to = nil
-	if number, is := r.run.IsGiven(r.Reply); is && r.Err == nil {
-		to.Give(local.Grant{Sent: r.Sent, Number: number})
+	if numbers, is := r.run.IsGiven(r.Reply); is && r.Err == nil {
+		to.Give(local.Grant{Sent: r.Sent, Numbers: numbers})
 		return
 	}
 	// A script that has failed may have given some of them before.

@@ -79,7 +79,7 @@ func (l *Lock) event(set keySet, began clock.Moment, attempts int, err error) Ev
 	if began := l.lease.Obtained; began != (clock.Moment{}) {
 		e.Held = clock.Now().Since(began)
 	}
-	e.Fence, e.Ended = l.number, l.state != held
+	e.Fence, e.Ended = l.numbers.First, l.state != held
 	return e
 }
 

@@ -17,7 +17,7 @@ func (l *Lock) Fence() int64 {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.number
+	return l.numbers.First
 }
 
 // RaiseFence replaces the number of the lock by one that was given elsewhere, if that is greater. All numbers that are
@@ -60,7 +60,7 @@ func (l *Lock) raise(ctx context.Context, number int64) (redo bool, err error) {
 		return redo, about("raise fence", l.snapshot(), err)
 	}
 	l.mu.Lock()
-	l.number = max(l.number, number)
+	l.numbers.First = max(l.numbers.First, number)
 	l.mu.Unlock()
 	return false, nil
 }

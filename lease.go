@@ -84,7 +84,7 @@ func (l *Lock) convert(ctx context.Context, name string, write int) error {
 	}
 	op.apply = func(v proto.Verdict) {
 		l.set = l.set.as(write)
-		l.number = max(l.number, v.Number)
+		l.numbers.First = max(l.numbers.First, v.Number)
 	}
 	if write == 0 {
 		op.drop = func() { l.set = l.set.as(0) }

@@ -105,7 +105,7 @@ func (o *obtaining) stand(ctx context.Context) (lock *Lock, err error) {
 			return nil, err
 		}
 		if turn.granted {
-			return o.obtained(turn.sent, turn.number)
+			return o.obtained(turn.sent, proto.Numbers{First: turn.number, Last: turn.number})
 		}
 	}
 }

@@ -57,6 +57,7 @@ func lineKey(set keySet) local.Key {
 func (o *obtaining) join(ctx context.Context) bool {
 	w := &local.Waiter{
 		Next: proto.Next{Value: &o.want.value, TTL: o.want.ttl}, Arrived: o.asked.began, Alike: o.want.alike(), Polls: !o.want.queues,
+		Blocks: o.want.fenced && o.want.passOn > 0,
 	}
 	if end, ends := ctx.Deadline(); ends {
 		w.Until = clock.Now().Add(time.Until(end))
@@ -154,7 +155,7 @@ func (o *obtaining) given(ctx context.Context) (*Lock, error) {
 		o.client.local.Quit(o.behind)
 		return nil, nil
 	}
-	return o.obtained(g.Sent, g.Number)
+	return o.obtained(g.Sent, g.Numbers)
 }
 
 // mayBeGiven notes that a Release which was not answered may still give the lock to an obtaining: what that asks next, or
@@ -226,7 +227,7 @@ func (w *want) alike() alike {
 // keys back, and asks.
 func (o *obtaining) takeOver(h *hold) (*Lock, error) {
 	l := &Lock{asker: asker{client: o.client, value: h.value}, label: o.lock.label}
-	l.set, l.lease = h.set, h.lease
+	l.set, l.lease, l.numbers = h.set, h.lease, proto.Numbers{First: h.numbers.First + 1, Last: h.numbers.Last}
 	at := clock.Now()
 	if l.lease.Obtained = at; o.caller.Err() == nil && l.lease.Left(at) >= l.lease.TTL/2 {
 		if o.lock = l; o.want.watchdog {

@@ -22,12 +22,12 @@ type Lock struct {
 	label *label    // nil without hooks, unless it is a faulty one
 	names [2]string // has the names of the set if it is one key
 
-	mu     sync.Mutex
-	set    keySet
-	number int64 // its fencing number; 0 without
-	lease  lease.Lease
-	turn   chan struct{} // full while a Refresh, Downgrade or Upgrade is under way; nil before the first one
-	keep   clock.Moment  // until then a Release leaves the keys; zero: it frees them
+	mu      sync.Mutex
+	set     keySet
+	numbers proto.Numbers // the first is its fencing number; 0 without
+	lease   lease.Lease
+	turn    chan struct{} // full while a Refresh, Downgrade or Upgrade is under way; nil before the first one
+	keep    clock.Moment  // until then a Release leaves the keys; zero: it frees them
 	ending
 	claim *owners.Claim // if callers know its token, while it is held
 	watch *watch        // for the watchdog, or for Context and Lost

@@ -188,7 +188,7 @@ type Options struct {
 	// PassOn lets the Obtains of this Client that queue for the same write keys have a lock one after the other, without
 	// Redis in between: for so long after it was obtained, a Release passes it on to the next of them, which asks for the
 	// same. It is at most half of the ttl, and of the ttl at least half is left for each. Others wait longer for it:
-	// docs/waiting.md has the figures. It needs Queue, and no fenced lock is passed on. Default: 0, never.
+	// docs/waiting.md has the figures. It needs Queue. Default: 0, never.
 	PassOn time.Duration
 
 	// Intent keeps new readers away from the write keys while this Obtain waits for its next attempt. Otherwise readers
@@ -236,8 +236,6 @@ func checkPassOn(opt *Options, ttl time.Duration) error {
 		return invalid("PassOn", "%s is not between 0 and half of the ttl, %s", d, ttl/2)
 	case !opt.Queue:
 		return invalid("PassOn", "it needs Queue: a lock is passed on in line")
-	case opt.Fenced:
-		return invalid("PassOn", "a fenced lock is not passed on: each holder needs a number of its own")
 	case opt.HoldAtLeast > 0:
 		return invalid("PassOn", "a lock that stays taken by HoldAtLeast is not passed on")
 	}

@@ -5,7 +5,8 @@
 --          metadata; with a ttl, the keys are left taken for so long
 -- ARGV[5]  the channel of the caller: the reply has what would be published there; '' if it has
 --          none
--- ARGV[6]  id of a waiter that quits its line, or ''; or '>', if the caller knows the next owner
+-- ARGV[6]  id of a waiter that quits its line, or ''; or '>', if the caller knows the next owner, or
+--          '>b', if its number is to be the last of a block
 -- ARGV[7]  its place, '?' if that is not known; or for how long the next owner has waited, less than
 --          nothing, in µs
 -- ARGV[8]  ... indexes of keys that are not to be freed; or the ttl of the next owner, and its value
@@ -25,7 +26,8 @@
 local closes = letters ~= '' and string.find(letters, 'c', 1, true)
 local fenced = letters ~= '' and string.find(letters, 'f', 1, true)
 local keep = tonumber(ttl or '')
-local gives = ARGV[6] == '>'
+local block = ARGV[6] == '>b'
+local gives = block or ARGV[6] == '>'
 local age, next_ttl, next_value = gives and tonumber(ARGV[7]), ARGV[8], ARGV[9]
 local plain = not closes and not keep and (gives or not ARGV[8] and (ARGV[6] or '') == '')
 local held -- the strings at the keys, if it has them all
@@ -190,6 +192,7 @@ local set = set_of(n, letters, stamp, value)
 set.now, set.micros = now, micros
 local number = (heard and string.sub(how, 3, 3) == 'f' or goes_first and fenced)
   and number_after(set, up_to(n), micros) or 0
+number = goes_first and block and number > 0 and number + BLOCK or number
 local given = goes_first and (number > 0 or not fenced)
 if given then
   redis.call('pexpire', KEYS[1], next_ttl)

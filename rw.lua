@@ -11,8 +11,8 @@
 -- ARGV[8]  for how long the server has to have been up, ms; '' if it does not matter
 --
 -- Reply    DONE, or {DONE, fencing number}: every key is held in its mode, for ttl from now. What
---          the token held already, in either mode, counts as free. It keeps its number, and its
---          lease if that is longer.
+--          the token held already, in either mode, counts as free. It keeps its number, unless it
+--          gets a block of them, and its lease if that is longer.
 --          {REFUSED, index, mode, ttl, detail}: see refusal. No lock was changed.
 --          {IN_LINE, index, mode, ttl, detail, place, us, ms, 1 or 0}: it stands in line, at this
 --          microsecond of the server's clock; ms: when to ask again if nothing is heard, or -1;
@@ -63,6 +63,7 @@ end
 
 local keeps = letters ~= '' and string.find(letters, 'k', 1, true)
 local fenced = letters ~= '' and string.find(letters, 'f', 1, true)
+local block = fenced and string.find(letters, 'b', 1, true)
 
 --#include keys.lua
 --#include values.lua
@@ -127,6 +128,7 @@ local function take()
     if not after then
       return foreign
     end
+    after = block and after + BLOCK or after
   end
   -- The first write is a SET of a key that has to exist. If memory is short it fails and leaves
   -- nothing, so none of the set is taken.
@@ -151,7 +153,7 @@ local function take()
     redis.call('set', KEYS[i], value, 'px', leases[i])
   end
   if fenced then
-    given = all_mine and number_of_hold(set, w, kinds, token, ttl)
+    given = all_mine and not block and number_of_hold(set, w, kinds, token, ttl)
       or next_number(set, up_to(n), reads, shared, token, after, ttl)
   end
 end

@@ -42,6 +42,16 @@ func (l *list) remove(w *Waiter) {
 	w.prev, w.next = nil, nil
 }
 
+// Crowd reports whether others wait behind a waiter, which is nil if it stands in no line.
+func (all *Lines) Crowd(w *Waiter) bool {
+	if w == nil {
+		return false
+	}
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return w.line.behind.head != nil
+}
+
 // Polled reports whether somebody of the Client waits who asks every now and then.
 func (all *Lines) Polled() bool { return all.asking.Load() > 0 }
 

@@ -67,6 +67,7 @@ type Waiter struct {
 	Arrived clock.Moment  // set before it joins
 	Alike   any           // equal for waiters of which one can have the hold of another
 	Until   clock.Moment  // when its own time is over; zero: it has no end
+	Blocks  bool          // a hold that it is given may be passed on, and needs a number for each
 	Polls   bool          // it asks every now and then, and does not stand in line
 	news    chan struct{} // full if its state has changed; nil unless it stands behind others
 
@@ -100,9 +101,9 @@ const (
 
 // A Grant is how a waiter came by its keys.
 type Grant struct {
-	Sent   clock.Moment // a moment before they were given
-	Number int64        // the fencing number given with them; 0 without
-	Hold   any          // that was passed on; nil: a Release has given the keys
+	Sent    clock.Moment  // a moment before they were given
+	Numbers proto.Numbers // the fencing numbers given with them
+	Hold    any           // that was passed on; nil: a Release has given the keys
 }
 
 // C returns a channel that has something if the state of a waiter behind others has changed.
@@ -289,7 +290,7 @@ func (l *Line) Choose(lock any, after <-chan struct{}) *Waiter {
 	}
 	l.unlinkLocked(w)
 	l.firstLocked(w, Carried)
-	w.after = after
+	w.after, w.Next.Block = after, w.Blocks && l.behind.head != nil
 	return w
 }
 

@@ -19,6 +19,7 @@ type Obtain struct {
 	TTL       time.Duration
 	MinUptime time.Duration // for how long the server has to have been up; 0: it does not matter
 	Fresh     bool          // nobody has used its token with other metadata
+	Block     bool          // its fencing number is to be the last of a block
 	Waiter    *Waiter       // if it stands in line when it has to wait; else nil
 
 	// Without a Waiter: Intents are the intent keys of the read keys, followed by the intent keys of the write keys if
@@ -111,7 +112,7 @@ func (o *Obtain) Fill(r *Run) {
 	r.may = abilities{
 		plain:  !anySet && !o.Declares && (o.Waiter == nil || !o.Waiter.Place.IsPossible()),
 		looks:  set.reads() > 0 && !o.Fresh,
-		fenced: set.isFenced(),
+		fenced: set.isFenced(), block: o.Block,
 	}
 }
 
@@ -190,10 +191,20 @@ func (o *Obtain) intent() string {
 	return strconv.FormatInt(clock.Millis(o.Intent), 10)
 }
 
+// Numbers are the fencing numbers of a hold, one for each lock to which it may be passed on. They are 0 if it has none.
+type Numbers struct{ First, Last int64 }
+
+func numbersUpTo(last int64, block bool) Numbers {
+	if block {
+		return Numbers{last - Block, last}
+	}
+	return Numbers{last, last}
+}
+
 // An Answer is the reply to an [Obtain]. Its code says which other fields are set.
 type Answer struct {
 	Code     Code
-	Number   int64    // Done: the fencing number, 0 without
+	Numbers  Numbers  // Done: the fencing numbers, 0 without
 	Conflict Conflict // Refused, InLine: what is in the way
 
 	// InLine
@@ -212,9 +223,9 @@ func (r *Run) Answer(reply any) (a Answer, err error) {
 	switch a.Code = code; {
 	case code == Done:
 		if r.may.fenced {
-			a.Number = rest.number()
+			a.Numbers = numbersUpTo(rest.number(), r.may.block)
 		}
-		if rest.bad || r.may.fenced && a.Number <= 0 {
+		if rest.bad || r.may.fenced && a.Numbers.First <= 0 {
 			return a, r.Garbled(reply)
 		}
 		return a, nil

@@ -30,6 +30,7 @@ type Next struct {
 	Value *string
 	TTL   time.Duration
 	Age   time.Duration // for how long it has waited
+	Block bool          // its fencing number is to be the last of a block
 }
 
 // Give has the next try of a filled [Release] give its keys to the next owner; nil has it give them to nobody.
@@ -44,27 +45,34 @@ func (r *Run) Give(n *Next) {
 	if len(r.own) > 0 {
 		channel = r.own[0]
 	}
-	r.own = []any{channel, gives, -n.Age.Microseconds(), n.TTL.Milliseconds(), n.Value}
+	to := gives
+	if n.Block {
+		to = givesBlock
+	}
+	r.own = []any{channel, to, -n.Age.Microseconds(), n.TTL.Milliseconds(), n.Value}
 }
 
-// gives is what a release says that gives its keys to the next owner.
-const gives = ">"
+// gives is what a release says that gives its keys to the next owner. It gives a block of numbers with givesBlock.
+const (
+	gives      = ">"
+	givesBlock = ">b"
+)
 
-// IsGiven reads the reply to a [Release], and reports whether the keys are the next owner's, with which number. There may
+// IsGiven reads the reply to a [Release], and reports whether the keys are the next owner's, with which numbers. There may
 // be messages behind it.
-func (r *Run) IsGiven(reply any) (number int64, given bool) {
+func (r *Run) IsGiven(reply any) (its Numbers, given bool) {
 	all, is := reply.([]any)
 	if !is {
-		return 0, reply == any(int64(Given))
+		return its, reply == any(int64(Given))
 	}
 	v := values{rest: all}
 	if Code(v.number()) != Given {
-		return 0, false
+		return its, false
 	}
 	if r.may.fenced {
-		number = v.number()
+		its = numbersUpTo(v.number(), r.next.Block)
 	}
-	return number, !v.bad && (number > 0) == r.may.fenced
+	return its, !v.bad && (its.First > 0) == r.may.fenced
 }
 
 // Fill makes a new Run of this request.

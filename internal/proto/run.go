@@ -63,6 +63,7 @@ type abilities struct {
 	plain  bool // lua/batch.lua can do it as well
 	looks  bool // it looks for its token among the readers of keys, under other metadata, too
 	fenced bool // the set is fenced
+	block  bool // its number is the last of a block
 	keeps  bool // it leaves longer leases as they are
 }
 

@@ -24,6 +24,8 @@ const (
 	WaiterLife = 15 * time.Second
 	// AskAgain is how often a waiter asks again, less a jitter, whatever it hears or does not.
 	AskAgain = WaiterLife / 3
+	// Block is how many fencing numbers less than its own a hold has that its Client may pass on.
+	Block = 15
 	// MostFence leaves as many fencing numbers as were ever given by a clock in µs.
 	MostFence = exactNumbers / 2
 
@@ -51,6 +53,7 @@ var constants = [...]struct {
 	{"IN_LINE", int64(InLine)},
 	{"OVERTAKEN", int64(Overtaken)},
 	{"CHUNK", mostOperands},
+	{"BLOCK", Block},
 	{"MOST", exactNumbers},
 	{"MOST_TOKEN", MaxToken},
 	{"ASKS_AGAIN", clock.Millis(AskAgain)}, // ms: a waiter need not be told when a lease is over that lasts longer

@@ -43,12 +43,12 @@ func (r *Run) Unstamped() { r.form(false, false) }
 
 // form says what shape the set of the next try has, and what its script may do: see lua/include/head.lua.
 func (r *Run) form(closes, searches bool) {
-	var all [5]byte
+	var all [6]byte
 	letters := all[:0]
 	for _, l := range [...]struct {
 		is     bool
 		letter byte
-	}{{closes, 'c'}, {r.may.fenced, 'f'}, {r.yields, 'k'}, {r.may.keeps, 'n'}, {searches, 's'}} {
+	}{{r.may.block, 'b'}, {closes, 'c'}, {r.may.fenced, 'f'}, {r.yields, 'k'}, {r.may.keeps, 'n'}, {searches, 's'}} {
 		if l.is {
 			letters = append(letters, l.letter)
 		}

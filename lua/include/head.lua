@@ -4,6 +4,7 @@
 -- ARGV[2]  ttl, ms
 -- ARGV[3]  shape of the set: nothing for one key to write, `n` for n keys to write; else
 --          `n|w|letters`: the first w of n keys are to be written, and the letters say more:
+--            b  the number of the hold is the last of a block: BLOCK come before it
 --            c  the stamp has guards to set
 --            f  the set is fenced: behind its lines stand as many fences
 --            k  read keys that the token writes stay what they are

@@ -51,9 +51,17 @@ func (t *thrower) letters(closes string, reads, fenced bool) string {
 		closes += t.yes(15, "k") + t.yes(20, "s")
 	}
 	if fenced {
-		closes += "f"
+		closes += "f" + t.block(true)
 	}
 	return closes + t.yes(15, "a")
+}
+
+// block is what says that a fenced hold gets a block of numbers.
+func (t *thrower) block(fenced bool) string {
+	if fenced && t.blocks != nil && t.blocks.chance(25) {
+		return "b"
+	}
+	return ""
 }
 
 // rw asks for a set without a line.
@@ -164,7 +172,7 @@ func (t *thrower) release(e *Step) {
 	e.Args = append(head(v, "", len(set), len(set), letter+t.yes(20, "s"), stamp), t.yes(60, pick(t.dice, channels...)), "", "")
 	if t.later != nil && t.later.chance(35) {
 		next, ttl := t.later.value(pick(*t.later, "n1", "n2", tokens[0])), decimal(pick(*t.later, ttls...))
-		e.Args = append(e.Args[:5], ">", decimal(-t.age()), ttl, string(next))
+		e.Args = append(e.Args[:5], ">"+t.block(fenced), decimal(-t.age()), ttl, string(next))
 		return
 	}
 	if waiter, ok := t.waiter(); ok && t.chance(15) {

@@ -38,6 +38,7 @@ const (
 const (
 	mostGone  = 500 // entries of waiters that are gone
 	mostEnded = 16  // readers of a key whose leases have ended
+	block     = 15  // numbers less than that of a hold which may be passed on
 	mostKept  = 256 // readers whose numbers stay where those of others are dropped
 	mostFront = 64  // entries that are read together, and that a waiter who reads looks at for a writer
 )

@@ -198,7 +198,9 @@ func (r *run) take(o Obtaining, place spotInLine, has []standing, hasLine, passe
 	}
 	if o.Can.Fenced {
 		var kept bool
-		if same {
+		if o.Can.Block {
+			after += block
+		} else if same {
 			a.number, kept = r.numberOfHold(kinds, o.Writes, o.Value.Token(), o.TTL)
 		}
 		if !kept {

@@ -86,6 +86,9 @@ func (r *run) pass(q Releasing) (a answer, given bool) {
 		if after, err = r.after(r.all(), r.Micros); err != nil {
 			return a, false
 		}
+		if q.Next.Block {
+			after += block
+		}
 	}
 	hasLine := r.hasLine()
 	for i, s := range r.set {

@@ -17,12 +17,15 @@ type thrower struct {
 	heard  map[string]int
 	// later throws what courses did not have at first, so that those without it are still the same; nil: this is one of them.
 	later *dice
+	// blocks throws who gets a block of fencing numbers.
+	blocks *dice
 }
 
 func (d dice) thrower(c course) *thrower {
 	t := &thrower{dice: d, micros: begin, heard: map[string]int{"pp:one": 1, "pp:two": 2, "ss:three": 1}}
 	if !c.first {
 		t.later = &dice{Rand: rand.New(rand.NewPCG(c.seed, 1))}
+		t.blocks = &dice{Rand: rand.New(rand.NewPCG(c.seed, 2))}
 	}
 	return t
 }

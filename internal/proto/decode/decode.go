@@ -60,6 +60,7 @@ type Closing struct {
 
 // Letters say what a script may do.
 type Letters struct {
+	Block  bool // its hold gets a block of fencing numbers
 	Close  bool // it has guards to set
 	Fenced bool // fences stand behind the lines of its set
 	Keep   bool // read keys that its token writes stay write keys
@@ -243,6 +244,8 @@ func (r *reader) set(n int, lines, fences bool) (s proto.Set) {
 func (c *Letters) letters(text string) {
 	for _, letter := range text {
 		switch letter {
+		case 'b':
+			c.Block = true
 		case 'c':
 			c.Close = true
 		case 'f':

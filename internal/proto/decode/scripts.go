@@ -20,7 +20,7 @@ func (r *reader) obtain() {
 
 func (r *reader) rw() {
 	r.head(true)
-	o := &proto.Obtain{Set: r.Set, Value: &r.Value, TTL: r.TTL}
+	o := &proto.Obtain{Set: r.Set, Value: &r.Value, TTL: r.TTL, Block: r.Can.Block}
 	id, place := r.text(), r.text()
 	entry := r.text()
 	o.MinUptime = r.ms(r.text())
@@ -55,10 +55,13 @@ func (r *reader) release() {
 	r.Left, r.TTL = r.TTL, 0
 	r.HasCaller = len(r.args) > 0
 	q := &proto.Release{Set: r.Set, Value: &r.Value, Channel: r.text(), Waiter: r.text(), Looks: r.Can.Search}
-	if r.Release = q; q.Waiter == ">" {
+	if r.Release = q; strings.HasPrefix(q.Waiter, ">") {
+		block := q.Waiter == ">b"
 		q.Waiter = ""
 		age, ttl, value := -r.number(), r.number(), r.text()
-		r.Next = &proto.Next{Value: &value, TTL: time.Duration(ttl) * time.Millisecond, Age: time.Duration(age) * time.Microsecond}
+		r.Next = &proto.Next{
+			Value: &value, TTL: time.Duration(ttl) * time.Millisecond, Age: time.Duration(age) * time.Microsecond, Block: block,
+		}
 		return
 	}
 	q.Place = r.place()

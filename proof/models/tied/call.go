@@ -105,7 +105,7 @@ func (c Call) parse(said any) (reply Reply, err error) {
 	case *proto.Obtain:
 		var a proto.Answer
 		a, err = r.Answer(said)
-		reply = Reply{Code: a.Code, Number: numberSince(a.Number), AskIn: a.AskIn, Heard: a.Heard}
+		reply = Reply{Code: a.Code, Number: numberSince(a.Numbers.First), AskIn: a.AskIn, Heard: a.Heard}
 		if a.Code == proto.InLine {
 			reply.Place = time.Duration(a.Place.Number()-beginMicros) * time.Microsecond
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,19 +26,29 @@ func TestPollsAsOne(t *testing.T) {
 			opt.RetryStrategy = redislock.LimitRetry(opt.RetryStrategy, attempts-1)
 			return opt
 		}
+		client := world.NewClient(t, s.RDB, redislock.WithHooks(redislock.Hooks{
+			Refused: func(_ context.Context, e redislock.Event) {
+				if e.Attempts != attempts {
+					t.Errorf("%d attempts were made for it, want %d", e.Attempts, attempts)
+				}
+			},
+		}))
 		ended := make(chan error)
 		before := s.sent.Load()
 		for i := range callers {
 			go func() {
-				_, err := s.Client.Obtain(t.Context(), s.keys, world.Long, opt(fmt.Sprint(i)))
+				_, err := client.Obtain(t.Context(), s.keys, world.Long, opt(fmt.Sprint(i)))
 				ended <- err
 			}()
 			time.Sleep(time.Microsecond)
 		}
 		began := time.Now()
+		time.Sleep(10*every + every/2)
+		check.NoError(t, holder.Release(t.Context()))
+		holder = s.obtain(s.other, options("the next holder"))
 		for range callers {
 			conflict := world.WantConflict(t, <-ended, s.keys[0], redislock.ModeWrite)
-			if conflict.Metadata != "holder" {
+			if conflict.Metadata != "the next holder" {
 				t.Errorf("the holder is said to be %q", conflict.Metadata)
 			}
 		}
@@ -162,6 +174,9 @@ func TestPollsAlone(t *testing.T) {
 		"readers": func(ctx context.Context, s *scene, opt *redislock.Options) (*redislock.Lock, error) {
 			return s.Client.ObtainRead(ctx, s.keys, world.Long, opt)
 		},
+		"a set that is read as well": func(ctx context.Context, s *scene, opt *redislock.Options) (*redislock.Lock, error) {
+			return s.Client.ObtainSet(ctx, redislock.Set{Write: s.keys, Read: s.Keys("read")}, world.Long, opt)
+		},
 		"an intent": func(ctx context.Context, s *scene, opt *redislock.Options) (*redislock.Lock, error) {
 			opt.Intent = true
 			return s.Client.Obtain(ctx, s.keys, world.Long, opt)
@@ -195,6 +210,33 @@ func TestPollsAlone(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Who may have what it asks for, because one of its requests was not answered, is carried by no Release.
+func TestPollsInDoubt(t *testing.T) {
+	play(t, func(t *testing.T, s *scene) {
+		check.NoError(t, s.obtain(s.Client, nil).Release(t.Context())) // now the server knows the script
+		lock := s.obtain(s.Client, nil)
+		var lost atomic.Bool
+		s.RDB.AddHook(check.Around{Send: func(cmds []redis.Cmder, send func([]redis.Cmder) error) error {
+			if check.Among(cmds, "obtain") && !lost.Swap(true) {
+				time.Sleep(time.Second) // so that it waits for its answer while the others begin to poll
+				return io.EOF
+			}
+			for _, cmd := range cmds {
+				if check.RunIn(cmd).Of("release") && given(cmd) {
+					t.Error("the release gives the keys to it")
+				}
+			}
+			return send(cmds)
+		}})
+		s.waits(t.Context(), s.Client, polls("in doubt"))
+		time.Sleep(10 * every)
+		s.release(lock, 1)
+		time.Sleep(2 * every)
+		check.NoError(t, s.wants("in doubt").Release(t.Context()))
+		s.WantFree(t, s.keys[0])
+	})
 }
 
 // Who polls and gives up, or whose Client is closed, says who was in the way, and the others go on.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/local"
+	"github.com/seed-14de3678/redislock/internal/proto"
 )
 
 // A lock is one that a test says to have its keys, or not.
@@ -163,12 +164,12 @@ func TestChoose(t *testing.T) {
 			t.Error("two were chosen")
 		}
 		s.want(local.Carried, first)
-		first.Give(local.Grant{Number: 7})
+		first.Give(local.Grant{Numbers: proto.Numbers{First: 7, Last: 7}})
 		line.Ends(l) // it has been told already
 		s.want(local.Given, first)
 		s.want(local.Behind, second)
-		if g, _ := first.Grant(); g.Number != 7 {
-			t.Errorf("got number %d, want 7", g.Number)
+		if g, _ := first.Grant(); g.Numbers.First != 7 {
+			t.Errorf("got number %d, want 7", g.Numbers.First)
 		}
 		line = s.Holds(first, l, hasKeys, clock.Moment{})
 		time.Sleep(headStart)
@@ -376,5 +377,60 @@ func TestLinesAreForgotten(t *testing.T) {
 			t.Errorf("%d lines are kept", n)
 		}
 		s.Lines = &local.Lines{}
+	})
+}
+
+// poll has a waiter that polls come.
+func (s *stage) poll(waits bool) *local.Waiter {
+	s.t.Helper()
+	w := &local.Waiter{Arrived: clock.Now(), Polls: true}
+	if s.Join(w, s.key) != waits {
+		s.t.Fatalf("it is to wait: %t, want %t", !waits, waits)
+	}
+	time.Sleep(time.Nanosecond)
+	return w
+}
+
+// A Release is not to carry one that polls while it asks, or that has left. The others come in their order.
+func TestChoosesWhoPolls(t *testing.T) {
+	onStage(t, func(s *stage) {
+		first, second, third := s.poll(false), s.poll(false), s.poll(false)
+		line := s.Find(s.key)
+		choose := func(want *local.Waiter) {
+			t.Helper()
+			if got := line.Choose(&lock{}, nil); got != want {
+				t.Errorf("got %p, want %p of %p, %p and %p", got, want, first, second, third)
+			}
+		}
+		choose(nil) // all of them ask
+		for _, w := range []*local.Waiter{third, second} {
+			s.Rests(w, nil, clock.Now())
+		}
+		choose(second)
+		choose(nil) // it is carried, and keeps the others back
+		second.Refuse(false)
+		s.want(local.Asks, second)
+		choose(third)
+		third.Refuse(true)
+		s.Rests(second, nil, clock.Now())
+		s.Rests(first, nil, clock.Now())
+		since := clock.Now()
+		time.Sleep(time.Second)
+		if s.Due(second, since) != local.Asks || s.Due(first, since) != local.Behind {
+			t.Error("the second is to ask, and the first need not then")
+		}
+		choose(first)
+		first.Give(local.Grant{})
+		s.want(local.Given, first)
+		if w := s.poll(true); s.Polled() {
+			s.Quit(w)
+		}
+		for _, w := range []*local.Waiter{first, second, third} {
+			s.Quit(w)
+			s.Quit(w)
+		}
+		if s.Polled() || s.Find(s.key) != nil {
+			t.Error("nobody is left, and the line is there")
+		}
 	})
 }

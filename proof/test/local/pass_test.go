@@ -9,8 +9,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
@@ -47,6 +50,76 @@ func TestPassOn(t *testing.T) {
 		lock = s.wants("")
 		s.release(lock, 1)
 		s.WantNoTrace(t, s.keys...)
+	})
+}
+
+// A fenced hold takes 16 numbers if somebody waits behind the one that is to have it. Each lock to which it is passed on has the
+// next of them. When they are used up the Release carries the next, which takes 16 more.
+func TestPassOnWithNumbers(t *testing.T) {
+	play(t, func(t *testing.T, s *scene) {
+		opt := passing(time.Minute)
+		opt.Fenced = true
+		check.NoError(t, s.obtain(s.Client, opt).Release(t.Context()))
+		lock := s.obtain(s.Client, opt)
+		s.waits(t.Context(), s.Client, opt)
+		for turn := range 40 {
+			s.waits(t.Context(), s.Client, opt)
+			scripts := int64(0)
+			if turn%(proto.Block+1) == 0 {
+				scripts = 1
+			}
+			s.release(lock, scripts)
+			next := s.wants("")
+			if next.Fence() <= lock.Fence() {
+				t.Errorf("turn %d has number %d, after %d", turn, next.Fence(), lock.Fence())
+			}
+			if err := s.Client.Attach(s.keys, "another").RaiseFence(t.Context(), next.Fence()); err == nil {
+				t.Error("somebody else has raised the number")
+			}
+			lock = next
+		}
+		last := lock.Fence()
+		check.NoError(t, lock.Release(t.Context()))
+		lock = s.wants("")
+		s.release(lock, 1)
+		other := s.obtain(s.other, opt)
+		if lock.Fence() <= last || other.Fence() <= lock.Fence() {
+			t.Errorf("got numbers %d, %d and %d, want each greater than the one before", last, lock.Fence(), other.Fence())
+		}
+		s.waits(t.Context(), s.other, opt)
+		s.waits(t.Context(), s.other, opt)
+		s.release(other, 1)
+		lock = s.wants("")
+		check.NoError(t, lock.RaiseFence(t.Context(), lock.Fence()+100))
+		s.release(lock, 1)
+		if next := s.wants(""); next.Fence() <= lock.Fence() {
+			t.Errorf("got number %d after %d", next.Fence(), lock.Fence())
+		}
+	})
+}
+
+// The block is asked for by the first in line as well, and by one that has to ask again.
+func TestBlockIsAskedFor(t *testing.T) {
+	play(t, func(t *testing.T, s *scene) {
+		opt := passing(time.Minute)
+		opt.Fenced = true
+		lock := s.obtain(s.other, &redislock.Options{})
+		var asked []bool
+		s.RDB.AddHook(check.Around{Before: func(cmd redis.Cmder) {
+			if run := check.RunIn(cmd); run.Of("rw") {
+				asked = append(asked, run.Obtain.Block)
+			}
+		}})
+		s.waits(t.Context(), s.Client, opt)
+		s.waits(t.Context(), s.Client, opt)
+		time.Sleep(10 * time.Second)
+		check.NoError(t, lock.Release(t.Context()))
+		lock = s.wants("")
+		if len(asked) < 2 || asked[0] || !asked[len(asked)-1] {
+			t.Errorf("it has asked with blocks: %t, want the block once somebody waits behind it", asked)
+		}
+		check.NoError(t, lock.Release(t.Context()))
+		check.NoError(t, s.wants("").Release(t.Context()))
 	})
 }
 
@@ -231,7 +304,6 @@ func TestPassOnIsChecked(t *testing.T) {
 			"negative":         {Queue: true, PassOn: -time.Second},
 			"more than half":   {Queue: true, PassOn: world.Long/2 + time.Millisecond},
 			"without Queue":    {PassOn: time.Second},
-			"with Fenced":      {Queue: true, PassOn: time.Second, Fenced: true},
 			"with HoldAtLeast": {Queue: true, PassOn: time.Second, HoldAtLeast: time.Second},
 		} {
 			lock, err := s.Client.Obtain(t.Context(), s.keys, world.Long, &opt)

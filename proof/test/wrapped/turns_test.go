@@ -24,7 +24,10 @@ func TestTurnsInOneProcess(t *testing.T) {
 				clients = append(clients, world.NewClient(t, rdb, redislock.WithWrapped(w.inner)))
 			}
 			for _, opt := range []redislock.Options{
-				{Queue: true}, {Queue: true, Fenced: true}, {Queue: true, PassOn: 5 * time.Millisecond},
+				{Queue: true},
+				{Queue: true, Fenced: true},
+				{Queue: true, PassOn: 5 * time.Millisecond},
+				{Queue: true, PassOn: 5 * time.Millisecond, Fenced: true},
 			} {
 				tag := fmt.Sprintf("{%s:%s:%t:%s}", t.Name(), name, opt.Fenced, opt.PassOn)
 				set := []string{tag + "a", tag + "b"}
