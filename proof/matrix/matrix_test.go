@@ -73,11 +73,11 @@ func (r *row) sequences(way byte) []string {
 			left--
 		case "a":
 			left = min(2, n)
-		case "W", "X", "R", "M":
+		case "W", "X", "R", "M", "C":
 			left = r.size
 		}
-		// What obtains releases by itself. Short cuts for one key are about single operations.
-		if first == "r" || first == "L" || first == "K" || way == 'C' || r.size == 1 {
+		// What obtains releases by itself. Short cuts for one key are about single operations, and so is what holds are handed over by.
+		if r.local || first == "r" || first == "L" || first == "K" || way == 'C' || r.size == 1 {
 			continue
 		}
 		for _, second := range r.possible(live, left, false) {
@@ -97,6 +97,9 @@ func (r *row) possible(live bool, n int, unreleased bool) []byte {
 		codes = append(codes, "sldnrLK"...)
 		if r.nexts == "" {
 			codes = append(codes, 'u')
+		}
+		if r.local && r.generated {
+			codes = append(codes, 'C')
 		}
 		if n > 1 {
 			codes = append(codes, "fo"...)
