@@ -27,7 +27,7 @@ func localRows() []*row {
 			carries := row{code: 'r', base: 'Q', late: carries, fenced: fenced}
 			served, gone, known := carries, carries, carries
 			served.name, served.run, served.afterwards = "release that carries"+suffix, lateCarrying, (*cell).nextHas
-			served.served, served.harmless = true, "its keys are the next one's, which closes it for itself by asking, or free"
+			served.served, served.harmless = true, "its keys are free, or those of the next one, which has them by then, and nobody else has either token"
 			add(served)
 			gone.name, gone.run, gone.afterwards = "release that carries one that gives up"+suffix, lateCarryingInVain, (*cell).nextHasNot
 			add(gone)
