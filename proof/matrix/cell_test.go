@@ -253,6 +253,8 @@ func (c *cell) rule(r *request) fate {
 	switch {
 	case r.isOfOthers():
 		return fatePass
+	case c.row.loses && c.network.late != nil && !c.network.over && !common(r.tokens, c.network.late.tokens):
+		return fateLose
 	case c.mutes && r.script != "release": // a clean-up may be sent before its Obtain has returned
 		return fateMute
 	case c.calling && (c.row.late == nil || c.row.late(c, r)) && (c.row.scripts == "" || c.row.scripts == r.script):

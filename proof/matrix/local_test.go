@@ -34,6 +34,9 @@ func localRows() []*row {
 			known.name, known.run, known.afterwards = "release that carries, token known"+suffix, lateCarryingInVain, (*cell).nextHasNot
 			known.known = true
 			add(known)
+			// Then only what the releaser has closed keeps the keys from one that has left.
+			known.name, known.ways, known.loses = "release that carries, token known, nothing else arrives"+suffix, "G", true
+			add(known)
 		}
 		for _, r := range []row{
 			{name: "renewal", code: 'n', grows: true, scripts: "refresh", harmless: "a renewal never shortens"},

@@ -47,6 +47,9 @@ func cellsOf(rows []*row) []cellID {
 				if way == 'R' && len(follows) == 1 {
 					arrives = "op" + arrives
 				}
+				if row.loses { // nobody has closed it before that
+					arrives = strings.TrimPrefix(arrives, "b")
+				}
 				for _, each := range []byte(arrives) {
 					ids = append(ids, cellID{row, way, follows, each})
 				}

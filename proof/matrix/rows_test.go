@@ -30,6 +30,7 @@ type row struct {
 	local      bool                                     // Obtains wait behind one another in their Client
 	passes     bool                                     // with Options.PassOn
 	known      bool                                     // the token is generated, and somebody has asked for it
+	loses      bool                                     // nothing of the next one arrives before the late request, which is closed by then
 	served     bool                                     // there is a hold after the Release: that of the next one
 }
 
