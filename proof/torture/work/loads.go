@@ -75,12 +75,12 @@ func Loads() []Load {
 		},
 		{
 			Name: "turns", Ways: everyWay[3:], Actions: []history.Action{history.Obtain, history.Release},
-			Kinds: []history.Kind{history.Waiting}, Came: []history.Came{history.Carried}, crowd: 6, gentle: true, step: turns,
+			Kinds: []history.Kind{history.Waiting}, Came: []history.Came{history.Carried}, crowd: 4, gentle: true, step: turns,
 		},
 		{
 			Name: "pass-on", Ways: everyWay[3:], Actions: []history.Action{history.Obtain, history.Release},
 			Kinds: []history.Kind{history.Waiting, history.Renewal}, Came: []history.Came{history.Carried, history.Passed},
-			crowd: 6, gentle: true, step: passOn,
+			crowd: 4, gentle: true, step: passOn,
 		},
 		{
 			Name: "watched", Actions: []history.Action{history.Obtain, history.Release}, Kinds: []history.Kind{history.Renewal},
