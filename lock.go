@@ -99,7 +99,9 @@ func (l *Lock) Token() string {
 // show notes that callers know the token of the lock, which holds these keys. From now on the token may come back to
 // [Client.As].
 func (l *Lock) show(keys []string) {
-	owner := l.sureOwner().Show(l.token())
+	own := l.sureOwner()
+	owner := own.Show(l.token())
+	own.Done(l.token())
 	defer owner.Done(l.token())
 	mine := owner.Stake(l.client.conn, keys, l.isOver)
 	var freed []string // by ReleaseKeys, when there was no claim to reduce

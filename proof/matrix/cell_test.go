@@ -73,6 +73,7 @@ type locks struct {
 	gone       []*redislock.Lock            // others of the token that do not count on their keys any more
 	reader     *redislock.Lock              // of another owner
 	unreleased *redislock.Lock              // its Release was not answered
+	behind     chan outcome                 // of the latest Obtain that waits behind others of its Client
 	unknown    map[*redislock.Lock]bool     // the locks whose modes are not known
 	writes     map[*redislock.Lock][]string // the keys that a lock writes, as far as they are known
 	obtains    atomic.Int64                 // how many Obtains there were, where each has a token of its own
@@ -105,7 +106,7 @@ func newCell(t *testing.T, place site, id cellID) *cell {
 	for _, name := range []string{"a", "b", "c"}[:id.row.size] {
 		c.keys = append(c.keys, place.prefix+name)
 	}
-	if !id.row.generated {
+	if !id.row.generated && !id.row.known {
 		c.token = place.prefix + "token"
 	}
 	c.network = newNetwork(place.dial)
@@ -231,6 +232,11 @@ func (c *cell) sends(ctx context.Context) error {
 	case c.row.code != 'n':
 		return op.run(ctx, c)
 	}
+	return c.awaitsRenewal()
+}
+
+// awaitsRenewal waits until a late renewal was sent, and answered if it is to be.
+func (c *cell) awaitsRenewal() error {
 	before := c.network.answeredOf("refresh")
 	for range 280 {
 		c.sleep(250 * time.Millisecond)
@@ -247,9 +253,11 @@ func (c *cell) rule(r *request) fate {
 	switch {
 	case r.isOfOthers():
 		return fatePass
+	case c.row.loses && c.network.late != nil && !c.network.over && !common(r.tokens, c.network.late.tokens):
+		return fateLose
 	case c.mutes && r.script != "release": // a clean-up may be sent before its Obtain has returned
 		return fateMute
-	case c.calling && (c.row.scripts == "" || c.row.scripts == r.script):
+	case c.calling && (c.row.late == nil || c.row.late(c, r)) && (c.row.scripts == "" || c.row.scripts == r.script):
 		return c.ruleOfLate()
 	case cleansUp && c.way == 'G' && !c.row.generated && c.network.late != nil && !c.network.over:
 		return fateLose

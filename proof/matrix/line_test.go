@@ -133,5 +133,8 @@ func init() {
 	}, next: true, frees: true}
 }
 
-// bears reports whether a real server bears the cell: nothing in it waits for a renewal.
-func (id cellID) bears() bool { return id.row.code != 'n' && !strings.Contains(id.follows, "n") }
+// bears reports whether a real server bears the cell: nothing in it waits for a renewal, or
+// is to be done in the moment in which one waits in its Client without asking.
+func (id cellID) bears() bool {
+	return !id.row.local && id.row.code != 'n' && !strings.Contains(id.follows, "n")
+}

@@ -47,6 +47,9 @@ func cellsOf(rows []*row) []cellID {
 				if way == 'R' && len(follows) == 1 {
 					arrives = "op" + arrives
 				}
+				if row.loses { // nobody has closed it before that
+					arrives = strings.TrimPrefix(arrives, "b")
+				}
 				for _, each := range []byte(arrives) {
 					ids = append(ids, cellID{row, way, follows, each})
 				}
@@ -73,11 +76,11 @@ func (r *row) sequences(way byte) []string {
 			left--
 		case "a":
 			left = min(2, n)
-		case "W", "X", "R", "M":
+		case "W", "X", "R", "M", "C":
 			left = r.size
 		}
-		// What obtains releases by itself. Short cuts for one key are about single operations.
-		if first == "r" || first == "L" || first == "K" || way == 'C' || r.size == 1 {
+		// What obtains releases by itself. Short cuts for one key are about single operations, and so is what holds are handed over by.
+		if r.local || first == "r" || first == "L" || first == "K" || way == 'C' || r.size == 1 {
 			continue
 		}
 		for _, second := range r.possible(live, left, false) {
@@ -97,6 +100,9 @@ func (r *row) possible(live bool, n int, unreleased bool) []byte {
 		codes = append(codes, "sldnrLK"...)
 		if r.nexts == "" {
 			codes = append(codes, 'u')
+		}
+		if r.local && r.generated {
+			codes = append(codes, 'C')
 		}
 		if n > 1 {
 			codes = append(codes, "fo"...)

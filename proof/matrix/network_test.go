@@ -18,6 +18,7 @@ type request struct {
 	keys   []string // all that the script is given
 	tokens []string // one, but of a batch
 	words  []string // the whole command
+	gives  bool     // its keys to the next owner
 }
 
 // parseRequest returns nil for what runs no script. All scripts are known to the server, so each
@@ -35,7 +36,7 @@ func parseRequest(data []byte) *request {
 	if run.Script == "" {
 		panic("the matrix does not know a script: " + words[1])
 	}
-	r := &request{script: run.Script, keys: run.Keys, words: words}
+	r := &request{script: run.Script, keys: run.Keys, words: words, gives: run.Next != nil}
 	values := []string{run.Value}
 	if run.Of("batch") {
 		values = nil

@@ -2,6 +2,7 @@ package matrix_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +26,12 @@ type row struct {
 	setup      func(c *cell)                            // before the late request
 	afterwards func(c *cell)                            // before the followers
 	scripts    string                                   // of which one run is late; default: all
+	late       func(c *cell, r *request) bool           // which requests are those of the operation; default: all
+	local      bool                                     // Obtains wait behind one another in their Client
+	passes     bool                                     // with Options.PassOn
+	known      bool                                     // the token is generated, and somebody has asked for it
+	loses      bool                                     // nothing of the next one arrives before the late request, which is closed by then
+	served     bool                                     // there is a hold after the Release: that of the next one
 }
 
 // bubbleRows are all late requests that can be in a bubble.
@@ -86,7 +93,7 @@ func bubbleRows() []*row {
 	add(row{name: "attached release", code: 'z', base: 'W'})
 	add(row{name: "intent", code: 'i', run: lateObtain('W', true), setup: (*cell).otherReads, afterwards: (*cell).otherGoes})
 	add(row{name: "intent beside a reader", code: 'j', run: lateObtain('W', true), setup: (*cell).otherReads, nexts: "R"})
-	return append(rows, batchRows()...)
+	return slices.Concat(rows, batchRows(), localRows())
 }
 
 // freesItsOwn is why a late release under a generated token does no harm.
@@ -108,7 +115,7 @@ func (r *row) live(way byte) bool {
 	if r.base == 0 {
 		return way == 'R' && !strings.ContainsRune("cqijkgv", rune(r.code))
 	}
-	return !ends(r.code) || r.code == 'K' && way != 'R' // which changes nothing then
+	return r.served || !ends(r.code) || r.code == 'K' && way != 'R' // which changes nothing then
 }
 
 // lateObtain is an Obtain of a first hold.
@@ -134,6 +141,14 @@ func (c *cell) first(ctx context.Context, code byte, opt *redislock.Options) err
 		return c.takesMixed(c.by().ObtainSet(ctx, redislock.Set{Write: c.keys[:1], Read: c.keys}, firstTTL, opt))
 	case 'B':
 		return c.takes(c.by().Obtain(ctx, c.keys[1:], firstTTL, opt))
+	case 'P':
+		return c.passedOn(ctx)
+	case 'Q':
+		err := c.takes(c.main.Obtain(ctx, c.keys, firstTTL, c.localOptions()))
+		if err == nil && c.row.known {
+			c.token = c.hold.Token()
+		}
+		return err
 	}
 	return c.takes(c.by().Obtain(ctx, c.keys, firstTTL, opt))
 }

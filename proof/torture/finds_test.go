@@ -24,6 +24,8 @@ var scenarios = map[string]campaign.Scenario{
 	"sets-kill":     {Load: "sets", Names: []string{"worker-kill"}, For: 10 * time.Second},
 	"overrun":       {Load: "overrun"},
 	"line":          {Load: "line", For: 15 * time.Second},
+	"turns":         {Load: "turns", For: 10 * time.Second},
+	"pass-on":       {Load: "pass-on", For: 10 * time.Second},
 	"line-kill":     {Load: "line", Names: []string{"worker-kill"}, Every: 13 * time.Second, For: 26 * time.Second},
 	"crowd-kill":    {Load: "crowd", Names: []string{"worker-kill"}},
 	"watched-stop":  {Load: "watched", Names: []string{"stop-long"}, Lasts: 3 * time.Second, Every: time.Second},

@@ -136,9 +136,7 @@ func (c *Campaign) plan(topology world.Topology, w world.World) Plan {
 	p := Plan{
 		Seed: c.Seed, Topology: topology, Kinds: Kinds(w.Nemeses()), Loads: loads(false), EndlessLoads: loads(true),
 	}
-	if slices.Contains(p.Loads, calmLoad) {
-		p.CalmLoads = []string{calmLoad}
-	}
+	p.CalmLoads = slices.DeleteFunc(slices.Clone(p.Loads), func(l string) bool { return !slices.Contains(calmLoads, l) })
 	return p
 }
 

@@ -44,8 +44,8 @@ const (
 	Breaking Sort = "breaking" // one kind of fault that breaks promises, and some of those in a mixed round
 )
 
-// calmLoad is that of calm rounds: its callers stand in line for so long that it is certain who came first.
-const calmLoad = "line"
+// calmLoads are those of calm rounds: their callers stand in line for so long that it is certain who came first.
+var calmLoads = []string{"line", "turns", "pass-on"}
 
 // sorts in the order in which rounds have them. Every topology begins somewhere else.
 var sorts = []Sort{Mixed, Endless, Calm, Strict, Breaking}

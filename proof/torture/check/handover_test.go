@@ -10,7 +10,7 @@ import (
 const turn = `
 	0 1.1 call obtain write=a,b ttl=20000
 	5 1.1 return ok until=19700
-	100 2.1 call obtain write=b ttl=20000 way=queue wait=20000
+	100 2.1 call obtain write=b ttl=20000 way=queue wait=20000 local
 	102 2.1 waiting
 	1000 1.2 call release lock=1
 	1005 1.2 return ok`
@@ -59,7 +59,7 @@ func TestHandover(t *testing.T) {
 			5 1.1 return ok until=19700
 			90 3.1 call obtain write=b ttl=4000 way=queue wait=20000
 			92 3.1 waiting
-			100 2.1 call obtain write=b ttl=20000 way=queue wait=20000
+			100 2.1 call obtain write=b ttl=20000 way=queue wait=20000 local
 			102 2.1 waiting
 			1000 1.2 call release lock=1
 			1005 1.2 return ok
@@ -69,7 +69,7 @@ func TestHandover(t *testing.T) {
 			5 1.1 return ok until=19700
 			90 3.1 call obtain write=b ttl=400 way=queue wait=20000
 			92 3.1 waiting
-			100 2.1 call obtain write=b ttl=20000 way=queue wait=20000
+			100 2.1 call obtain write=b ttl=20000 way=queue wait=20000 local
 			102 2.1 waiting
 			300 0 killed op=3
 			2000 1.2 call release lock=1
@@ -82,13 +82,13 @@ func TestHandover(t *testing.T) {
 			0 1.1 call obtain write=b ttl=1000
 			5 1.1 return ok until=900
 			50 0 killed op=1
-			100 2.1 call obtain write=b ttl=20000 way=queue wait=20000
+			100 2.1 call obtain write=b ttl=20000 way=queue wait=20000 local
 			102 2.1 waiting` + served},
 		{name: "long after the lease of a dead holder", promise: check.Handover, also: check.Prompt, says: "obtain 1 of process 2", text: `
 			0 1.1 call obtain write=b ttl=1000
 			5 1.1 return ok until=900
 			50 0 killed op=1
-			100 2.1 call obtain write=b ttl=20000 way=queue wait=20000
+			100 2.1 call obtain write=b ttl=20000 way=queue wait=20000 local
 			102 2.1 waiting
 			9001 2.1 return ok until=25700`},
 		{name: "a fault may have lost the message", text: `

@@ -17,6 +17,8 @@ import (
 // passes a line. It is certain that the waiter was not granted the lock, and lost it again, before the other one had it, if
 // its lease would have been longer than that, or its process ran for most of it and its lease is longer than an answer takes.
 //
+// Where holds are passed on, those of one Client may pass others for one PassOn in each turn: see local.go. In one line nobody does.
+//
 // Waiters that have left the line without a lock are left out, and those with tokens of their own and of other packages, which
 // may hold keys already. A fault that may lose lines, or connections, breaks this promise: see the package comment.
 func checkOrder(h *history.History, b Bounds) (found []Finding, looked int) {
@@ -40,7 +42,7 @@ func checkOrder(h *history.History, b Bounds) (found []Finding, looked int) {
 		f, n := r.ordered(k, waiters[k], served[k], b)
 		found, looked = append(found, f...), looked+n
 	}
-	return first(found), looked
+	return first(append(found, r.checkPassed(b)...)), looked
 }
 
 // ordered looks at those who wait, and those who were served, at one key.
@@ -50,16 +52,16 @@ func (r *round) ordered(key string, waiters, served []*hold, b Bounds) (found []
 	var line []*hold
 	for _, later := range served {
 		came := later.obtain.At
-		for len(waiters) > 0 && waiters[0].waiting+b.Late < came {
+		for len(waiters) > 0 && waiters[0].waiting+min(b.Late, atOnce) < came {
 			line, waiters = append(line, waiters[0]), waiters[1:]
 		}
 		line = slices.DeleteFunc(line, func(h *hold) bool { return h.obtain.End <= came })
 		for _, waiter := range line {
-			if waiter == later || !conflictAt(key, waiter.obtain, later.obtain) {
+			if waiter == later || waiter.waiting+lateFor(waiter.obtain, later.obtain, b) >= came || !conflictAt(key, waiter.obtain, later.obtain) {
 				continue
 			}
 			looked++
-			if later.obtain.End < waiter.obtain.End && r.stoodInLine(waiter, later, b) {
+			if later.obtain.End < waiter.obtain.End && r.stoodInLine(waiter, later, b) && !r.mayPass(waiter, later) {
 				found = append(found, r.overtaken(key, waiter, later))
 			}
 		}
@@ -82,7 +84,7 @@ func (r *round) stoodInLine(waiter, later *hold, b Bounds) bool {
 		return false // it may have left the line before
 	case !o.Returned && !r.ran(process, until, b.Late):
 		return false
-	case later.obtain.At <= waiter.waiting+b.Late+2*r.stalled(process, span{o.At, later.obtain.At}):
+	case later.obtain.At <= waiter.waiting+lateFor(o, later.obtain, b)+2*r.stalled(process, span{o.At, later.obtain.At}):
 		return false // it may have entered the line late
 	case until >= waiter.waiting+window(o.TTL) && (o.TTL <= 4*b.Late || r.stalled(process, span{o.At, until}) >= o.TTL/4):
 		return false // it may have had the lock, and not have known in time

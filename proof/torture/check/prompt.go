@@ -41,7 +41,7 @@ func checkPrompt(h *history.History, b Bounds) (found []Finding, looked int) {
 			continue
 		}
 		looked++
-		limit := atOnce
+		limit := r.promptly(waiter.obtain, last)
 		for process := range r.stalls {
 			limit += r.stalled(process, span{since, waiter.obtain.End})
 		}
@@ -50,6 +50,22 @@ func checkPrompt(h *history.History, b Bounds) (found []Finding, looked int) {
 		}
 	}
 	return first(found), looked
+}
+
+// promptly is how long a grant takes at most after the end of another lock: a message and a request, and as long again as the Release
+// took, because a server that is slow then is slow for the next request as well. A Client that asks the server itself, for its
+// replicas or its uptime, sends one more request after the grant, and may wait for replicas; its Obtains are not local.
+func (r *round) promptly(o, last *history.Operation) time.Duration {
+	limit := atOnce
+	if !o.Local && len(o.Write) > 0 {
+		limit += atOnce
+	}
+	for _, op := range r.holdOf[id{last.Process, last.Op}].ops {
+		if op.Action == history.Release && op.Returned {
+			limit += op.End - op.At
+		}
+	}
+	return limit
 }
 
 // wasServedInLine reports whether a lock, with a token of its own, was obtained in line.

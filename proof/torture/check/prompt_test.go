@@ -1,13 +1,14 @@
 package check_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/seed-14de3678/redislock/proof/torture/check"
 )
 
 func TestPrompt(t *testing.T) {
-	const says = "within 100ms, but obtain 1 of process 2 for [\"b\"] and [] had it at 1.406s, and nobody was in its way from 1.005s on, when obtain 1 of process 1 was over"
+	const says = "within 105ms, but obtain 1 of process 2 for [\"b\"] and [] had it at 1.406s, and nobody was in its way from 1.005s on, when obtain 1 of process 1 was over"
 	const late = `
 			1406 2.1 return ok until=21000`
 	// The holder, and then the first in line, die; the lease is over at 1075 at the latest.
@@ -21,6 +22,10 @@ func TestPrompt(t *testing.T) {
 		{name: "at once", text: turn + `
 			1100 2.1 return ok until=20700`},
 		{name: "late", promise: check.Prompt, says: says, text: turn + late},
+		{name: "its Client asks the server itself, once more", text: strings.Replace(turn, " local", "", 1) + `
+			1200 2.1 return ok until=20700`},
+		{name: "the Release took long, so the servers are slow", text: strings.Replace(turn, "1005 1.2", "1150 1.2", 1) + `
+			1390 2.1 return ok until=20700`},
 		{name: "a worker did not run meanwhile", text: turn + late + `
 			1390 2 stall for=310`},
 		{name: "the probe of the campaign did not run meanwhile", text: turn + late + `

@@ -36,9 +36,10 @@ type round struct {
 	wrote   map[int][]time.Duration // when the process wrote something
 	faults  []span                  // from the beginning of each to its end
 	breaks  []*history.Operation
-	outside time.Duration // when the first fault began that was not done to a worker
-	settled time.Duration // forever: it never did
-	end     time.Duration // the latest event
+	locals  map[int][]*hold // of each process, the locks that were obtained by way of its own lines, in the order of their calls
+	outside time.Duration   // when the first fault began that was not done to a worker
+	settled time.Duration   // forever: it never did
+	end     time.Duration   // the latest event
 }
 
 // newRound looks through a history.
@@ -47,6 +48,7 @@ func newRound(h *history.History) *round {
 		events: h.Events, ops: h.Operations(), byID: map[id]*history.Operation{}, holdOf: map[id]*hold{},
 		stalls: map[int][]span{}, killed: map[int]time.Duration{}, left: map[int]time.Duration{},
 		wrote: map[int][]time.Duration{}, settled: forever, outside: forever,
+		locals: map[int][]*hold{},
 	}
 	for i := range r.ops {
 		o := &r.ops[i]
@@ -71,6 +73,9 @@ func (r *round) addHold(o *history.Operation) {
 	h := &hold{id: id{o.Process, o.Op}, obtain: o}
 	r.holds = append(r.holds, h)
 	r.holdOf[h.id] = h
+	if o.Local && o.Way == history.Queue && o.Returned && o.Outcome == history.OK {
+		r.locals[o.Process] = append(r.locals[o.Process], h)
+	}
 }
 
 // take takes in what an event says about a process or about the whole round.

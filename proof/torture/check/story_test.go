@@ -72,6 +72,12 @@ func set(t *testing.T, e *history.Event, field string) {
 		e.Wait = ms(t, value)
 	case "kept":
 		e.Kept = ms(t, value)
+	case "passon":
+		e.PassOn = ms(t, value)
+	case "local":
+		e.Local = true
+	case "came":
+		e.Came = history.Came(value)
 	case "until":
 		e.Until = ms(t, value)
 	case "for":

@@ -29,9 +29,11 @@ type Event struct {
 	TTL    time.Duration `json:"ttl,omitempty"`
 	Wait   time.Duration `json:"wait,omitempty"` // for how long it asks at most
 	Fenced bool          `json:"fenced,omitempty"`
-	Token  string        `json:"token,omitempty"` // a token of the caller's own: locks with the same one share their keys
-	Owner  string        `json:"owner,omitempty"` // of package reentrant: holds with the same one share their keys
-	Kept   time.Duration `json:"kept,omitempty"`  // leave, and obtain with HoldAtLeast: for how long the keys stay taken, from the Obtain on
+	Token  string        `json:"token,omitempty"`  // a token of the caller's own: locks with the same one share their keys
+	Owner  string        `json:"owner,omitempty"`  // of package reentrant: holds with the same one share their keys
+	Kept   time.Duration `json:"kept,omitempty"`   // leave, and obtain with HoldAtLeast: for how long the keys stay taken, from the Obtain on
+	PassOn time.Duration `json:"passon,omitempty"` // for how long its hold may be passed on to others of the same Client
+	Local  bool          `json:"local,omitempty"`  // if it queues, it stands in the line of its Client first, behind all who want the same set
 
 	// Return.
 	Outcome Outcome       `json:"outcome,omitempty"`
@@ -41,6 +43,7 @@ type Event struct {
 	InWay   string        `json:"inway,omitempty"` // a refusal: the name of that key
 	Until   time.Duration `json:"until,omitempty"` // the Deadline of the lock, on the clock of the history; after obtain, refresh, upgrade and downgrade, unless it is not held
 	Fence   int64         `json:"fence,omitempty"`
+	Came    Came          `json:"came,omitempty"`    // how an obtain came by its lock, as far as that is seen from outside
 	Watched bool          `json:"watched,omitempty"` // its loss will be told by a Lost event
 	Renewed bool          `json:"renewed,omitempty"` // it has a watchdog: Until moves without an event, see Renewal
 
@@ -100,6 +103,15 @@ const (
 	Poll   Way = "poll"   // it asks again and again
 	Intent Way = "intent" // so does a writer that keeps new readers out
 	Queue  Way = "queue"  // it stands in line
+)
+
+// Came says how an obtain that queued came by its lock. It is empty if it has asked Redis, or was granted the lock in line.
+type Came string
+
+// How it came, if it did not ask.
+const (
+	Carried Came = "carried" // a Release of its Client has given it the keys; seen only where Metadata names the obtain
+	Passed  Came = "passed"  // a Release of its Client has passed its hold on
 )
 
 // A Package is whose lock it is.

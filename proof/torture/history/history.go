@@ -79,7 +79,7 @@ func (h *History) Operations() []Operation {
 			o.Outcome, o.Error = e.Outcome, e.Error
 			o.Until, o.Fence = cmp.Or(e.Until, o.Until), cmp.Or(e.Fence, o.Fence)
 			o.Is, o.Held, o.InWay = e.Is, e.Held, e.InWay
-			o.Watched, o.Renewed = e.Watched, e.Renewed
+			o.Watched, o.Renewed, o.Came = e.Watched, e.Renewed, e.Came
 			if e.Lock != 0 {
 				o.Lock = e.Lock
 			}

@@ -53,7 +53,7 @@ func wrappingOf(c Config, load Load) wrapping {
 
 // connect makes the clients of a process. They are not all alike: some use RESP2, some hear of Breaks, and some have a Redis
 // client that is wrapped, so that some do not batch.
-func connect(c Config, load Load, hooks func(layer) redislock.Hooks) (*connection, error) {
+func connect(c Config, load Load, hooks func(layer) redislock.Hooks, seen redis.Hook) (*connection, error) {
 	t := &connection{}
 	options := []redislock.ClientOption{
 		redislock.WithHooks(hooks(client)), redislock.WithReplicas(c.Target.Replicas), redislock.WithMinUptime(c.Target.MinUptime),
@@ -64,6 +64,7 @@ func connect(c Config, load Load, hooks func(layer) redislock.Hooks) (*connectio
 	wraps := wrappingOf(c, load)
 	for _, rdb := range dial(c.Target, 2+c.Process%3%2, wraps != unwrapped) {
 		t.rdbs = append(t.rdbs, rdb)
+		rdb.AddHook(seen)
 		switch wraps {
 		case known:
 			t.clients = append(t.clients, redislock.New(wrapped{rdb}, append(options, redislock.WithWrapped(rdb))...))

@@ -30,6 +30,7 @@ type hold struct {
 	deadline time.Time // that was written down last
 	saidLost bool
 	released error         // what the hook was told of the last Release
+	came     history.Came  // as the hook has told
 	over     chan struct{} // closed when the caller has ended the lock
 }
 
@@ -59,7 +60,10 @@ func (h *hold) begin(lock held.Lock) {
 	h.lock, h.deadline, h.over = lock, lock.Deadline(), make(chan struct{})
 	e := history.Event{
 		Kind: history.Return, Op: h.op, Action: history.Obtain, Outcome: history.OK, Lock: h.op,
-		Until: until(h.deadline), Watched: h.told != byNobody, Renewed: h.renews,
+		Until: until(h.deadline), Watched: h.told != byNobody, Renewed: h.renews, Came: h.came,
+	}
+	if e.Came == "" && h.given.has(h.name()) {
+		e.Came = history.Carried
 	}
 	if fenced, ok := lock.(held.Fenced); ok {
 		e.Fence = fenced.Fence()

@@ -66,6 +66,7 @@ func (p *process) hooks(l layer) redislock.Hooks {
 	}
 	return redislock.Hooks{
 		Waiting:  tell(func(h *hold, e redislock.Event) { h.waits(e.Way) }),
+		Obtained: tell(func(h *hold, e redislock.Event) { h.obtained(e) }),
 		Lost:     tell(func(h *hold, _ redislock.Event) { h.lost(byHook) }),
 		Released: tell(func(h *hold, e redislock.Event) { h.freed(e.Err) }),
 		Refreshed: func(_ context.Context, e redislock.Event) { // of a part, perhaps, which may change the whole
@@ -73,6 +74,15 @@ func (p *process) hooks(l layer) redislock.Hooks {
 				h.renewed()
 			}
 		},
+	}
+}
+
+// obtained takes note of how a lock has come: one that Redis was never asked for was passed on.
+func (h *hold) obtained(e redislock.Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.lock == nil && h.pkg == history.Plain && e.Way == "queue" && e.Attempts == 0 {
+		h.came = history.Passed
 	}
 }
 

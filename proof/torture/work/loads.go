@@ -21,7 +21,10 @@ type Load struct {
 	Actions  []history.Action  // what it does in each round that is long enough
 	Kinds    []history.Kind    // what else it writes down then
 	WithSets []bool            // whether it calls WithSet with a token of the caller's choice, without one, or both
+	Came     []history.Came    // how some of its locks come
 
+	// crowd is how many callers a process has for each that its Config says; 0: one.
+	crowd int
 	// gentle says that nobody ends a context too soon, or waits for less than a turn takes: who waits for what is clear then.
 	gentle bool
 
@@ -69,6 +72,15 @@ func Loads() []Load {
 		{
 			Name: "line", Ways: everyWay[3:], Actions: []history.Action{history.Obtain, history.Release},
 			Kinds: []history.Kind{history.Waiting}, gentle: true, step: line,
+		},
+		{
+			Name: "turns", Ways: everyWay[3:], Actions: []history.Action{history.Obtain, history.Release},
+			Kinds: []history.Kind{history.Waiting}, Came: []history.Came{history.Carried}, crowd: 4, gentle: true, step: turns,
+		},
+		{
+			Name: "pass-on", Ways: everyWay[3:], Actions: []history.Action{history.Obtain, history.Release},
+			Kinds: []history.Kind{history.Waiting, history.Renewal}, Came: []history.Came{history.Carried, history.Passed},
+			crowd: 4, gentle: true, step: passOn,
 		},
 		{
 			Name: "watched", Actions: []history.Action{history.Obtain, history.Release}, Kinds: []history.Kind{history.Renewal},

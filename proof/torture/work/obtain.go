@@ -22,6 +22,7 @@ type request struct {
 	token       string // of the caller's choice; empty: the lock has one of its own
 	owner       string // of package reentrant
 	name        string // in its Call
+	named       bool   // its Metadata names it, so that it is seen if its lock is carried
 	events      string // the name that its events have; empty: one of its own
 	told        told
 	patience    time.Duration // after which the caller cancels; 0: it waits for WaitLimit
@@ -125,11 +126,19 @@ func (c *caller) asks(r *request) *hold {
 	h.op = c.call(history.Event{
 		Action: history.Obtain, Package: r.pkg, Write: r.write, Read: r.read, Way: r.way, TTL: r.ttl,
 		Wait: r.opt.Wait + r.patience, Fenced: r.opt.Fenced, Token: r.token, Owner: r.owner, Kept: r.opt.HoldAtLeast,
-		Name: r.name,
+		Name: r.name, PassOn: r.opt.PassOn, Local: c.isLocal(r),
 	})
-	r.opt.Name = h.name()
+	if r.opt.Name = h.name(); r.named {
+		r.opt.Metadata = h.name()
+	}
 	c.holds.add(h)
 	return h
+}
+
+// isLocal reports whether a request that queues stands in the line of its Client first.
+func (c *caller) isLocal(r *request) bool {
+	return r.pkg == history.Plain && r.way == history.Queue && r.token == "" && len(r.write) > 0 &&
+		c.Target.Replicas == 0 && c.Target.MinUptime == 0
 }
 
 // refused writes the Return of an obtain that has failed.

@@ -42,6 +42,7 @@ type process struct {
 	out    *history.Writer
 	ops    atomic.Int64
 	holds  holds
+	given  given
 	pairs  []*pair // of callers who share tokens
 
 	background sync.WaitGroup // watchers of losses
@@ -73,7 +74,7 @@ func Run(ctx context.Context, c Config) error {
 		return fmt.Errorf("work: %w", err)
 	}
 	p := &process{Config: c, load: load, out: out, groups: groups(c.Target.Topology, c.Keys)}
-	if p.connection, err = connect(c, load, p.hooks); err != nil {
+	if p.connection, err = connect(c, load, p.hooks, &p.given); err != nil {
 		return err
 	}
 	watching, stopWatching := context.WithCancel(context.Background())
@@ -92,11 +93,12 @@ func Run(ctx context.Context, c Config) error {
 
 // play runs the callers until ctx ends.
 func (p *process) play(ctx context.Context) {
-	for range (p.Clients + 1) / 2 {
+	number := p.Clients * max(1, p.load.crowd)
+	for range (number + 1) / 2 {
 		p.pairs = append(p.pairs, &pair{})
 	}
 	var callers sync.WaitGroup
-	for n := 1; n <= p.Clients; n++ {
+	for n := 1; n <= number; n++ {
 		c := &caller{
 			process: p, number: n, pair: p.pairs[(n-1)/2],
 			rng: rand.New(rand.NewPCG(p.Seed, uint64(p.Process)<<16|uint64(n))),

@@ -156,6 +156,7 @@ func lacking(load work.Load, h *history.History) (lacks []string) {
 			if o.Action == history.Obtain {
 				did["way "+string(o.Way)] = true
 				did["package "+string(o.Package)] = true
+				did["came "+string(o.Came)] = true
 				did[withSet(o.Token != "")] = did[withSet(o.Token != "")] || obtains(true, true, true)(o)
 			}
 		}
@@ -168,6 +169,9 @@ func lacking(load work.Load, h *history.History) (lacks []string) {
 	}
 	for _, a := range load.Actions {
 		lacks = append(lacks, "action "+string(a))
+	}
+	for _, c := range load.Came {
+		lacks = append(lacks, "came "+string(c))
 	}
 	for _, w := range load.Ways {
 		lacks = append(lacks, "way "+string(w))
@@ -192,7 +196,7 @@ func withSet(token bool) string {
 func count(h *history.History) map[string]int {
 	sum := map[string]int{}
 	for _, o := range h.Operations() {
-		sum[string(o.Action)+" "+string(o.Outcome)]++
+		sum[strings.TrimSpace(string(o.Action)+" "+string(o.Outcome)+" "+string(o.Came))]++
 	}
 	for _, e := range h.Events {
 		if e.Kind != history.Call && e.Kind != history.Return {
