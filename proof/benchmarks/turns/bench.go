@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,12 +79,29 @@ func open(ctx context.Context, root string) (_ *bench, err error) {
 			b.workers[v.name] = append(b.workers[v.name], w)
 		}
 	}
+	return b, b.serve()
+}
+
+// serve starts a server in place of the one before. What a server has used is counted from its start: see measure.StartWatch.
+func (b *bench) serve() (err error) {
+	b.unserve()
 	if b.server, err = measure.StartServer(); err != nil {
-		return nil, err
+		return err
 	}
 	b.relay = redistest.NewRelay(&b.host, b.server.Addr())
 	b.relay.DelayRequests(delay)
-	return b, nil
+	return nil
+}
+
+// unserve ends the server and the way to it.
+func (b *bench) unserve() {
+	for _, undo := range b.host.undo {
+		undo()
+	}
+	b.host.undo = nil
+	if b.server != nil {
+		b.server.Stop()
+	}
 }
 
 // close ends all that was started.
@@ -93,12 +111,7 @@ func (b *bench) close() (err error) {
 			err = errors.Join(err, w.stop())
 		}
 	}
-	for _, undo := range b.host.undo {
-		undo()
-	}
-	if b.server != nil {
-		b.server.Stop()
-	}
+	b.unserve()
 	return errors.Join(err, os.RemoveAll(b.dir))
 }
 
@@ -109,7 +122,8 @@ type scene struct {
 	processes int // 1, if it is 0
 	callers   int // of each process
 	hold      time.Duration
-	delayed   bool // by the relay
+	interval  time.Duration // after which those ask again who poll; 10 ms, if it is 0
+	delayed   bool          // by the relay
 }
 
 // A played scene is what was measured of it, block by block.
@@ -132,15 +146,17 @@ const settling = 60 * time.Millisecond
 
 // play measures scenes side by side, and says what else the machine did.
 func (b *bench) play(ctx context.Context, plan measure.Plan, scenes ...scene) ([]played, measure.Load, error) {
+	if err := b.serve(); err != nil {
+		return nil, measure.Load{}, err
+	}
 	watch := measure.StartWatch(func() []*measure.Server { return []*measure.Server{b.server} })
 	began, own := time.Now(), b.cpu()
 	players := make([]*player, len(scenes))
 	sides := make([]measure.Side, len(scenes))
 	for i, s := range scenes {
 		s.processes = max(s.processes, 1)
-		if s.version == "" {
-			s.version = tree
-		}
+		s.interval = cmp.Or(s.interval, interval)
+		s.version = cmp.Or(s.version, tree)
 		players[i] = &player{scene: s, bench: b}
 		sides[i] = players[i].side()
 	}

@@ -13,6 +13,9 @@ import (
 // delay is by how much the way to the server takes longer in one of the parts.
 const delay = time.Millisecond
 
+// interval is after what time those ask again who poll, unless all that is measured does so.
+const interval = 10 * time.Millisecond
+
 // blocks is how many there are of each scene.
 const blocks = 9
 
@@ -34,8 +37,11 @@ var parts = []part{
 
 // plan is that of scenes whose blocks last so long.
 func (r *report) plan(length time.Duration) measure.Plan {
-	return measure.Plan{Blocks: r.blocks, Length: length}
+	return measure.Plan{Blocks: r.blocks, Length: r.last(length)}
 }
+
+// last is how long something is to last. Tests have no time.
+func (r *report) last(length time.Duration) time.Duration { return length / max(r.shorter, 1) }
 
 // callers are how many there are in the picture.
 var callers = []int{1, 2, 4, 8, 16, 32, 64}
@@ -73,7 +79,9 @@ func crowds(ctx context.Context, b *bench, r *report) error {
 }
 
 // times is how many times as many turns a second one scene has as another.
-func times(of, by played) measure.Spread { return measure.Ratio(of.Result, by.Result, measure.PerSecond) }
+func times(of, by played) measure.Spread {
+	return measure.Ratio(of.Result, by.Result, measure.PerSecond)
+}
 
 // holds has callers of one process hold the key for a millisecond.
 func holds(ctx context.Context, b *bench, r *report) (err error) {
@@ -118,9 +126,9 @@ func severalProcesses(ctx context.Context, b *bench, r *report) (err error) {
 	return nil
 }
 
-// polls has callers of one process poll.
+// polls has callers of one process poll, as often as those of make compare.
 func polls(ctx context.Context, b *bench, r *report) (err error) {
-	s := scene{callers: 8}
+	s := scene{callers: 8, interval: time.Millisecond}
 	var all []played
 	if all, r.load, err = b.play(ctx, r.plan(300*time.Millisecond), s.by(task.BSM), s.by(task.Polling), s.was(task.Polling)); err != nil {
 		return err
@@ -168,11 +176,11 @@ const (
 
 // idle has waiters of one Client for a key that is not freed.
 func idle(ctx context.Context, b *bench, r *report) error {
-	was, err := b.idle(ctx, before)
+	was, err := b.idle(ctx, r, before)
 	if err != nil {
 		return err
 	}
-	now, err := b.idle(ctx, tree)
+	now, err := b.idle(ctx, r, tree)
 	if err != nil {
 		return err
 	}
@@ -187,54 +195,61 @@ func idle(ctx context.Context, b *bench, r *report) error {
 // A rest is what waiters cost while nothing moves.
 type rest struct{ entries, scripts, heap measure.Spread }
 
-// idle measures that for one version. The crowd comes twice: what a goroutine leaves behind for the next is no part of it.
-func (b *bench) idle(ctx context.Context, version string) (of rest, err error) {
+// idle measures that for one version. The crowd comes twice, and the second time counts: by then the worker is connected, and what
+// a goroutine leaves behind for the next is there.
+func (b *bench) idle(ctx context.Context, r *report, version string) (of rest, err error) {
+	if err := b.serve(); err != nil {
+		return of, err
+	}
 	w := b.workers[version][0]
 	holder := redislock.New(b.server.Client())
 	defer holder.Close()
-	key := "lock:idle:" + version
-	lock, err := holder.Obtain(ctx, []string{key}, time.Minute, nil)
-	if err != nil {
-		return of, err
-	}
+	keys := []string{"lock:idle"}
 	var without, with task.Reading
-	for range 2 {
+	for _, second := range []bool{false, true} {
+		lock, err := holder.Obtain(ctx, keys, time.Minute, nil)
+		if err != nil {
+			return of, err
+		}
 		if without, err = w.do(task.Order{Do: task.Weigh}); err != nil {
 			return of, err
 		}
-		order := task.Order{Do: task.Start, Way: task.InLine, Addr: b.server.Addr(), Key: key, Callers: idleWaiters}
+		order := task.Order{Do: task.Start, Way: task.InLine, Addr: b.server.Addr(), Key: keys[0], Callers: idleWaiters}
 		if _, err := w.do(order); err != nil {
 			return of, err
 		}
-		time.Sleep(2 * time.Second) // until all stand
+		time.Sleep(r.last(2 * time.Second)) // until all stand
 		if with, err = w.do(task.Order{Do: task.Weigh}); err != nil {
 			return of, err
 		}
-		states, err := holder.Inspect(ctx, []string{key})
+		states, err := holder.Inspect(ctx, keys)
 		if err != nil {
 			return of, err
 		}
 		of.entries = measure.Exactly(float64(len(states[0].Line)))
-		if of.scripts == (measure.Spread{}) {
-			if of.scripts, err = b.scripts(ctx); err != nil {
+		if second {
+			if of.scripts, err = b.scripts(ctx, r.last(idleFor)); err != nil {
 				return of, err
 			}
+		}
+		if err := lock.Release(ctx); err != nil {
+			return of, err
 		}
 		if _, err := w.do(task.Order{Do: task.Stop}); err != nil {
 			return of, err
 		}
 	}
 	of.heap = measure.Exactly(float64(int64(with.Heap)-int64(without.Heap)) / idleWaiters)
-	return of, lock.Release(ctx)
+	return of, nil
 }
 
 // scripts is how many are executed a second while nothing moves.
-func (b *bench) scripts(ctx context.Context) (measure.Spread, error) {
+func (b *bench) scripts(ctx context.Context, length time.Duration) (measure.Spread, error) {
 	from, err := b.server.Calls(ctx)
 	if err != nil {
 		return measure.Spread{}, err
 	}
-	time.Sleep(idleFor)
+	time.Sleep(length)
 	to, err := b.server.Calls(ctx)
-	return measure.Exactly(float64(to-from) / idleFor.Seconds()), err
+	return measure.Exactly(float64(to-from) / length.Seconds()), err
 }

@@ -27,11 +27,15 @@ func (p *player) side() measure.Side {
 			if err := p.bench.part(); err != nil {
 				return err
 			}
+			p.bench.part = func() error { return nil }
+			if err := p.gather(workers); err != nil {
+				return err
+			}
 			p.bench.part = func() error {
 				_, err := all(workers, task.Order{Do: task.Stop})
 				return err
 			}
-			return p.gather(workers)
+			return nil
 		},
 		Block: func(_ context.Context, length time.Duration) (int, error) { return p.block(workers, length) },
 	}
@@ -42,7 +46,7 @@ func (p *player) gather(workers []*worker) error {
 	p.bench.keys++
 	order := task.Order{
 		Do: task.Start, Way: p.scene.way, Addr: p.bench.server.Addr(), Key: fmt.Sprintf("lock:turns:%04d", p.bench.keys),
-		Callers: p.scene.callers, Hold: p.scene.hold,
+		Callers: p.scene.callers, Hold: p.scene.hold, Interval: p.scene.interval,
 	}
 	if p.scene.delayed {
 		order.Addr = p.bench.relay.Addr()

@@ -16,8 +16,9 @@ import (
 
 // A report is what was measured so far.
 type report struct {
-	blocks  int
-	load    measure.Load // of the part that is measured
+	blocks  int           // of each scene
+	shorter time.Duration // so many times as short is everything as it would be; 0: as it is
+	load    measure.Load  // of the part that is measured
 	loads   []measure.Load
 	claims  []claim
 	crowds  []played
@@ -129,7 +130,7 @@ func (r *report) made() string {
 	}
 	return fmt.Sprintf("Made by `make turns`: Redis %s, Go %s, %d processors that the server and all processes share; load average before %s; "+
 		"other processes took up to %.0f %% of the machine. Before is %.7s. bsm/redislock asks again after %s; PassOn is %s.\n",
-		r.server, strings.TrimPrefix(runtime.Version(), "go"), runtime.NumCPU(), r.average, 100*most, beforeCommit, text(task.Interval), text(task.PassOn))
+		r.server, strings.TrimPrefix(runtime.Version(), "go"), runtime.NumCPU(), r.average, 100*most, beforeCommit, text(interval), text(task.PassOn))
 }
 
 // text is a duration of whole milliseconds, as a page has it.

@@ -6,9 +6,6 @@ import "time"
 // PassOn is how long those pass a lock on who do that.
 const PassOn = 50 * time.Millisecond
 
-// Interval is after what time those ask again who poll.
-const Interval = 10 * time.Millisecond
-
 // A Way is how a caller gets a key.
 type Way string
 
@@ -36,22 +33,23 @@ const (
 
 // An Order is a line to a worker. What stands below Do belongs to Start.
 type Order struct {
-	Do      Act
-	Way     Way           `json:",omitempty"`
-	Addr    string        `json:",omitempty"` // of the server
-	Key     string        `json:",omitempty"`
-	Callers int           `json:",omitempty"`
-	Hold    time.Duration `json:",omitempty"`
+	Do       Act
+	Way      Way           `json:",omitempty"`
+	Addr     string        `json:",omitempty"` // of the server
+	Key      string        `json:",omitempty"`
+	Callers  int           `json:",omitempty"`
+	Hold     time.Duration `json:",omitempty"`
+	Interval time.Duration `json:",omitempty"` // after which those ask again who poll
 }
 
 // A Reading is the answer to each order: what there is since the callers have started, but Longest since the answer before, and
 // Heap at the moment.
 type Reading struct {
-	Failed  string          `json:",omitempty"` // what went wrong
-	Turns   []int           `json:",omitempty"` // of each caller
-	Waited  time.Duration   // by all callers, for the turns that they have had
-	Longest time.Duration   // the longest of these waits
-	CPU     time.Duration   // of the worker, from its start
-	Allocs  uint64          // by the worker, from its start
-	Heap    uint64          // bytes that are in use
+	Failed  string        `json:",omitempty"` // what went wrong
+	Turns   []int         `json:",omitempty"` // of each caller
+	Waited  time.Duration // by all callers, for the turns that they have had
+	Longest time.Duration // the longest of these waits
+	CPU     time.Duration // of the worker, from its start
+	Allocs  uint64        // by the worker, from its start
+	Heap    uint64        // bytes that are in use
 }

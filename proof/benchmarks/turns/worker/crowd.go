@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/seed-14de3678/redislock/proof/benchmarks/turns/task"
@@ -15,7 +14,7 @@ import (
 type crowd struct {
 	order  task.Order
 	take   take
-	leave  context.CancelFunc
+	over   atomic.Bool
 	close  func()
 	all    sync.WaitGroup
 	failed atomic.Pointer[error]
@@ -36,14 +35,12 @@ type take func(ctx context.Context, key string) (free func(context.Context) erro
 func gather(order task.Order) (*crowd, error) {
 	c := &crowd{order: order, each: make([]caller, order.Callers)}
 	var err error
-	if c.take, c.close, err = taking(order.Way, order.Addr); err != nil {
+	if c.take, c.close, err = taking(order); err != nil {
 		return nil, err
 	}
-	ctx, leave := context.WithCancel(context.Background())
-	c.leave = leave
 	for i := range c.each {
 		c.all.Go(func() {
-			if err := c.stay(ctx, &c.each[i]); err != nil && ctx.Err() == nil {
+			if err := c.stay(&c.each[i]); err != nil {
 				c.failed.CompareAndSwap(nil, &err)
 			}
 		})
@@ -51,9 +48,10 @@ func gather(order task.Order) (*crowd, error) {
 	return c, nil
 }
 
-// stay has turns until ctx ends.
-func (c *crowd) stay(ctx context.Context, who *caller) error {
-	for ctx.Err() == nil {
+// stay has turns until the crowd is to part. The context has no end, because a call that may be given up costs more.
+func (c *crowd) stay(who *caller) error {
+	ctx := context.Background()
+	for !c.over.Load() {
 		began := time.Now()
 		free, err := c.take(ctx, c.order.Key)
 		if err != nil {
@@ -61,11 +59,9 @@ func (c *crowd) stay(ctx context.Context, who *caller) error {
 		}
 		waited := int64(time.Since(began))
 		if c.order.Hold > 0 {
-			// The timers of Go are rounded to a millisecond if the process has something else to do; those of the system are not.
-			hold := syscall.NsecToTimespec(int64(c.order.Hold))
-			_ = syscall.Nanosleep(&hold, nil)
+			time.Sleep(c.order.Hold)
 		}
-		if err := free(context.WithoutCancel(ctx)); err != nil {
+		if err := free(ctx); err != nil {
 			return err
 		}
 		who.turns.Add(1)
@@ -89,9 +85,9 @@ func (c *crowd) read() (r task.Reading, err error) {
 	return r, used(&r)
 }
 
-// part ends a crowd, and returns when all have gone.
+// part has a crowd go when each has had one more turn, and returns when all have.
 func (c *crowd) part() error {
-	c.leave()
+	c.over.Store(true)
 	c.all.Wait()
 	c.close()
 	if failed := c.failed.Load(); failed != nil {

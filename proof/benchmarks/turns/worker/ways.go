@@ -23,11 +23,11 @@ const ttl = time.Minute
 // more while nobody else came.
 const stall = time.Second
 
-// taking returns how a key is taken in a way, and what is to be closed in the end.
-func taking(way task.Way, addr string) (take, func(), error) {
-	switch way {
+// taking returns how a key is taken in the way of an order, and what is to be closed in the end.
+func taking(order task.Order) (take, func(), error) {
+	switch order.Way {
 	case task.Rueidis:
-		return byRueidis(addr)
+		return byRueidis(order.Addr)
 	case task.Mutex:
 		var mu sync.Mutex
 		return func(context.Context, string) (func(context.Context) error, error) {
@@ -35,22 +35,22 @@ func taking(way task.Way, addr string) (take, func(), error) {
 			return func(context.Context) error { mu.Unlock(); return nil }, nil
 		}, func() {}, nil
 	}
-	rdb := redis.NewClient(&redis.Options{Addr: addr})
+	rdb := redis.NewClient(&redis.Options{Addr: order.Addr})
 	closed := func() { _ = rdb.Close() } // it has nothing to tell any more
-	switch way {
+	switch order.Way {
 	case task.BSM:
-		return byBSM(rdb), closed, nil
+		return byBSM(rdb, order.Interval), closed, nil
 	case task.InLine:
 		return ours(rdb, closed, &redislock.Options{Queue: true})
 	case task.Passing:
 		return ours(rdb, closed, passing())
 	case task.Polling:
-		return ours(rdb, closed, &redislock.Options{RetryStrategy: redislock.LinearBackoff(task.Interval)})
+		return ours(rdb, closed, &redislock.Options{RetryStrategy: redislock.LinearBackoff(order.Interval)})
 	case task.Once:
 		return ours(rdb, closed, nil)
 	default:
 		closed()
-		return nil, nil, fmt.Errorf("unknown way %q", way)
+		return nil, nil, fmt.Errorf("unknown way %q", order.Way)
 	}
 }
 
@@ -69,10 +69,10 @@ func ours(rdb *redis.Client, closed func(), opt *redislock.Options) (take, func(
 		}, nil
 }
 
-func byBSM(rdb *redis.Client) take {
+func byBSM(rdb *redis.Client, interval time.Duration) take {
 	client := bsm.New(rdb)
 	return func(ctx context.Context, key string) (func(context.Context) error, error) {
-		lock, err := client.Obtain(ctx, key, ttl, &bsm.Options{RetryStrategy: bsm.LinearBackoff(task.Interval)})
+		lock, err := client.Obtain(ctx, key, ttl, &bsm.Options{RetryStrategy: bsm.LinearBackoff(interval)})
 		if err != nil {
 			return nil, err
 		}
