@@ -271,6 +271,16 @@ levels: ## what operations cost beside earlier commits, of which none may cost 1
 	@go build -o $(BIN)/levels ./proof/levels
 	@exec $(BIN)/levels -page docs/costs.md $(LEVELS)
 
+# What may be set: make turns TURNS="-parts 'crowds|holds'". The page stays as it is unless all parts are measured.
+TURNS ?=
+
+.PHONY: turns
+turns: ## what waiting in one process is worth, beside the version before and other libraries: docs/waiting.md: TURNS=flags
+	@.ci/install
+	@mkdir -p $(BIN)
+	@go build -o $(BIN)/turns ./proof/benchmarks/turns
+	@exec $(BIN)/turns -page docs/waiting.md -chart docs/charts/turns.svg $(TURNS)
+
 .PHONY: layout
 layout: ## how simple the core is: what calls enter, lines, knots, fields; LIST=1 names the functions of each walk
 	@.ci/install

@@ -69,7 +69,7 @@ func (o *outline) step(command string, x, y float64) {
 	o.WriteString(command + coord(x) + "," + coord(y))
 }
 
-// coord writes a coordinate to a tenth of a pixel.
+// coord writes a coordinate as a whole pixel: nobody sees less, and a file of many tenths is larger.
 func coord(v float64) string {
-	return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64)
+	return strconv.FormatFloat(math.Round(v), 'f', -1, 64)
 }

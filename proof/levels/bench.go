@@ -30,7 +30,7 @@ func open(ctx context.Context, root string, versions ...version) (_ *bench, err 
 		return nil, err
 	}
 	for _, v := range versions {
-		program, err := build(ctx, root, b.dir, v)
+		program, err := v.build(ctx, root, b.dir)
 		if err != nil {
 			return nil, errors.Join(err, b.close())
 		}

@@ -1,5 +1,11 @@
 package main
 
+import (
+	"context"
+
+	"github.com/seed-14de3678/redislock/proof/earlier"
+)
+
 // A version is one that is measured.
 type version struct {
 	name    string
@@ -15,3 +21,12 @@ var (
 	// old is the one before late requests were closed by guards.
 	old = version{name: "old", commit: "13447e3702d0dcb8d86817785511eea7155982f3"}
 )
+
+// build makes the worker of a version in dir, and returns its path.
+func (v version) build(ctx context.Context, root, dir string) (string, error) {
+	var flags []string
+	if v.overlay != "" {
+		flags = []string{"-overlay", v.overlay}
+	}
+	return earlier.Build(ctx, root, dir, v.name, v.commit, "levels/worker", flags...)
+}

@@ -4,6 +4,8 @@ package page
 import (
 	"fmt"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -35,4 +37,17 @@ func (p Part) Into(page string) (string, error) {
 		return "", fmt.Errorf("no %s with its end", strings.TrimSpace(begin))
 	}
 	return before + begin + p.Text + end + after, nil
+}
+
+var (
+	generated = regexp.MustCompile(`(?s)<!-- (compare [a-z ]+) -->\n.*?<!-- /compare [a-z ]+ -->`)
+	// A figure is a number with the unit of something that is measured.
+	figure = regexp.MustCompile(`\d[\d .,]*(?:×|%|[nµm]?s\b|bytes|[KMG]i?B\b|G?M?bit|allocations|(?:server )?commands|round trips|times as|a second|/s\b)`)
+)
+
+// Figures are the numbers with the unit of something that is measured which stand outside of all parts, without settings, which
+// nobody has measured.
+func Figures(page string, settings ...string) []string {
+	found := figure.FindAllString(generated.ReplaceAllString(page, ""), -1)
+	return slices.DeleteFunc(found, func(f string) bool { return slices.Contains(settings, strings.TrimSpace(f)) })
 }

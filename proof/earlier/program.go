@@ -1,4 +1,4 @@
-package main
+package earlier
 
 import (
 	"context"
@@ -9,40 +9,34 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-
-	"github.com/seed-14de3678/redislock/proof/earlier"
 )
 
-const (
-	module        = "github.com/seed-14de3678/redislock"
-	workerPackage = module + "/proof/levels/worker"
-)
+// module is the path of the library.
+const module = "github.com/seed-14de3678/redislock"
 
-// build makes the worker of a version, and returns its path. root is the folder of the repository, dir one that is removed
-// later. The worker is built in a workspace of its own, which joins the library of that version with the proof of the tree: so
-// all versions are measured by the same code, and with the same go-redis.
-func build(ctx context.Context, root, dir string, v version) (string, error) {
+// Build makes a program of the proof with the library of a commit, or of the tree if that is empty, and returns its path in dir,
+// a folder that is removed later. root is the folder of the repository, and pkg that of the program below proof. It is built in
+// a workspace of its own, which joins that library with the proof of the tree: so all versions are measured by the same code,
+// and with the same go-redis. name tells versions apart, and flags are more ones for go build.
+func Build(ctx context.Context, root, dir, name, commit, pkg string, flags ...string) (string, error) {
 	library := root
-	if v.commit != "" {
-		library = filepath.Join(dir, v.name+"-tree")
-		if err := earlier.CheckOut(ctx, root, v.commit, library); err != nil {
+	if commit != "" {
+		library = filepath.Join(dir, name+"-tree")
+		if err := CheckOut(ctx, root, commit, library); err != nil {
 			return "", err
 		}
 	}
-	workspace := filepath.Join(dir, v.name+".work")
+	workspace := filepath.Join(dir, name+".work")
 	if err := writeWorkspace(root, library, workspace); err != nil {
 		return "", err
 	}
-	program := filepath.Join(dir, v.name)
-	args := []string{"build", "-o", program}
-	if v.overlay != "" {
-		args = append(args, "-overlay", v.overlay)
-	}
-	cmd := exec.CommandContext(ctx, "go", append(args, workerPackage)...)
+	program := filepath.Join(dir, name)
+	args := append([]string{"build", "-o", program}, flags...)
+	cmd := exec.CommandContext(ctx, "go", append(args, "./"+pkg)...)
 	cmd.Dir = filepath.Join(root, "proof")
 	cmd.Env = append(os.Environ(), "GOWORK="+workspace)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build of %s: %w\n%s", v.name, err, out)
+		return "", fmt.Errorf("build of %s: %w\n%s", name, err, out)
 	}
 	return program, nil
 }

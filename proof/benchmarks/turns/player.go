@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seed-14de3678/redislock/proof/benchmarks/turns/task"
+	"github.com/seed-14de3678/redislock/proof/internal/measure"
+)
+
+// A player plays a scene.
+type player struct {
+	scene  scene
+	bench  *bench
+	blocks []block
+	usages []measure.Usage // what the workers have used in these blocks
+}
+
+// side is how the scene is measured. One crowd is there at a time. Its callers come before a block and go after it, so that what is
+// counted is what they do while all of them are there.
+func (p *player) side() measure.Side {
+	workers := p.bench.workers[p.scene.version][:p.scene.processes]
+	return measure.Side{
+		Name: string(p.scene.way), At: p.scene.callers, Servers: []*measure.Server{p.bench.server},
+		Before: func(context.Context) error {
+			if err := p.bench.part(); err != nil {
+				return err
+			}
+			p.bench.part = func() error { return nil }
+			if err := p.gather(workers); err != nil {
+				return err
+			}
+			p.bench.part = func() error {
+				_, err := all(workers, task.Order{Do: task.Stop})
+				return err
+			}
+			return nil
+		},
+		Block: func(_ context.Context, length time.Duration) (int, error) { return p.block(workers, length) },
+	}
+}
+
+// gather has the callers come.
+func (p *player) gather(workers []*worker) error {
+	p.bench.keys++
+	order := task.Order{
+		Do: task.Start, Way: p.scene.way, Addr: p.bench.server.Addr(), Key: fmt.Sprintf("lock:turns:%04d", p.bench.keys),
+		Callers: p.scene.callers, Hold: p.scene.hold, Interval: p.scene.interval,
+	}
+	if p.scene.delayed {
+		order.Addr = p.bench.relay.Addr()
+	}
+	_, err := all(workers, order)
+	time.Sleep(settling)
+	return err
+}
+
+// block lets so much time pass.
+func (p *player) block(workers []*worker, length time.Duration) (ops int, err error) {
+	at, err := all(workers, task.Order{Do: task.Read})
+	if err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	time.Sleep(length)
+	wall := time.Since(began)
+	then, err := all(workers, task.Order{Do: task.Read})
+	if err != nil {
+		return 0, err
+	}
+	var b block
+	u := measure.Usage{Wall: wall}
+	for i, now := range then {
+		for who, turns := range now.Turns {
+			b.turns = append(b.turns, turns-at[i].Turns[who])
+			ops += turns - at[i].Turns[who]
+		}
+		b.waited += now.Waited - at[i].Waited
+		b.longest = max(b.longest, now.Longest)
+		u.ClientCPU += now.CPU - at[i].CPU
+		u.Allocs += now.Allocs - at[i].Allocs
+	}
+	p.blocks, p.usages = append(p.blocks, b), append(p.usages, u)
+	return ops, nil
+}
+
+// played puts what the workers have used into the result. The first block is not counted.
+func (p *player) played(result measure.Result) played {
+	for i, u := range p.usages[1:] {
+		b := &result.Blocks[i]
+		b.Wall, b.ClientCPU, b.Allocs = u.Wall, u.ClientCPU, u.Allocs
+	}
+	return played{result, p.scene, p.blocks[1:]}
+}
+
+// turns are those of each caller in all blocks.
+func (p played) turns() []int {
+	sum := make([]int, len(p.blocks[0].turns))
+	for _, b := range p.blocks {
+		for i, n := range b.turns {
+			sum[i] += n
+		}
+	}
+	return sum
+}
+
+// uneven is how many times the mean the most turns of a caller are.
+func (p played) uneven() measure.Spread {
+	most, sum := 0, 0
+	turns := p.turns()
+	for _, n := range turns {
+		most, sum = max(most, n), sum+n
+	}
+	return measure.Exactly(float64(most*len(turns)) / float64(sum))
+}
+
+// without is how many callers have no turn in a block.
+func (p played) without() measure.Spread {
+	var values []float64
+	for _, b := range p.blocks {
+		none := 0
+		for _, n := range b.turns {
+			if n == 0 {
+				none++
+			}
+		}
+		values = append(values, float64(none))
+	}
+	return measure.SpreadOf(values)
+}
+
+// longWaits is how many times the mean the longest wait is, block by block.
+func (p played) longWaits() []float64 {
+	values := make([]float64, len(p.blocks))
+	for i, b := range p.blocks {
+		values[i] = float64(b.longest) * float64(p.Blocks[i].Ops) / float64(b.waited)
+	}
+	return values
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/seed-14de3678/redislock/internal/plot"
+	"github.com/seed-14de3678/redislock/proof/benchmarks/turns/task"
+	"github.com/seed-14de3678/redislock/proof/internal/measure"
+	"github.com/seed-14de3678/redislock/proof/internal/page"
+)
+
+// A report is what was measured so far.
+type report struct {
+	blocks  int           // of each scene
+	shorter time.Duration // so many times as short is everything as it would be; 0: as it is
+	load    measure.Load  // of the part that is measured
+	loads   []measure.Load
+	claims  []claim
+	crowds  []played
+	shown   []shown
+	server  string // its version
+	average string // load before it began
+}
+
+// A claim is a figure that has a limit.
+type claim struct {
+	what     string
+	unit     measure.Unit
+	limit    measure.Limit
+	was, now measure.Spread
+	verdict  measure.Verdict
+}
+
+// A shown part has a table of all its scenes.
+type shown struct {
+	title string
+	all   []played
+}
+
+// unknown is what the version before does not have.
+var unknown = measure.Exactly(math.NaN())
+
+// atLeast claims that a ratio is at least so much.
+func (r *report) atLeast(least float64, what string, basis measure.Basis, was, now measure.Spread) {
+	r.claim(measure.Limit{Value: least, AtLeast: true}, what, measure.Times, basis, was, now)
+}
+
+// atMost claims that a figure is at most so much.
+func (r *report) atMost(most float64, what string, unit measure.Unit, basis measure.Basis, was, now measure.Spread) {
+	r.claim(measure.Limit{Value: most}, what, unit, basis, was, now)
+}
+
+func (r *report) claim(limit measure.Limit, what string, unit measure.Unit, basis measure.Basis, was, now measure.Spread) {
+	r.claims = append(r.claims, claim{what, unit, limit, was, now, measure.Judge(now, limit, unit, basis, r.load)})
+	r.loads = append(r.loads, r.load)
+}
+
+// parts are those of the page.
+func (r *report) parts() []page.Part {
+	return []page.Part{
+		{Name: "turns", Text: r.table()},
+		{Name: "turns more", Text: r.more()},
+		{Name: "turns made", Text: r.made()},
+	}
+}
+
+// row is a line of a table.
+func row(cells ...string) string { return "| " + strings.Join(cells, " | ") + " |\n" }
+
+// table has all claims.
+func (r *report) table() string {
+	text := row("", "before", "has to be", "is", "verdict") + "|---|---|---|---|---|\n"
+	for _, c := range r.claims {
+		than := "at most "
+		if c.limit.AtLeast {
+			than = "at least "
+		}
+		was := ""
+		if !math.IsNaN(c.was.Median) {
+			was = c.unit.Format(c.was.Median)
+		}
+		text += row(c.what, was, than+c.unit.Format(c.limit.Value), spread(c.unit, c.now), c.verdict.String())
+	}
+	return text
+}
+
+// spread writes a figure, with its quartiles if they can be told apart.
+func spread(unit measure.Unit, s measure.Spread) string {
+	low, high := unit.Format(s.Low), unit.Format(s.High)
+	if low == high {
+		return unit.Format(s.Median)
+	}
+	return fmt.Sprintf("%s (%s to %s)", unit.Format(s.Median), low, high)
+}
+
+// more has the figures of some parts.
+func (r *report) more() string {
+	var tables []string
+	for _, s := range r.shown {
+		text := row(s.title, "turns a second", "processor time a turn", "commands a turn", "callers without a turn in a block",
+			"greatest ÷ mean turns", "longest ÷ mean wait") + "|---|---|---|---|---|---|---|\n"
+		for _, p := range s.all {
+			text += row(p.name(), measure.PerSec.Format(p.Spread(measure.PerSecond).Median), measure.Micros.Format(p.Spread(measure.CPU).Median),
+				measure.Count.Format(p.Spread(measure.Calls).Median), measure.Count.Format(p.without().Median),
+				measure.Times.Format(p.uneven().Median), measure.Times.Format(measure.SpreadOf(p.longWaits()).Median))
+		}
+		tables = append(tables, text)
+	}
+	return strings.Join(tables, "\n")
+}
+
+// name is that of a scene in a table.
+func (p played) name() string {
+	if p.scene.version == before {
+		return p.Name + ", before"
+	}
+	return p.Name
+}
+
+// made says on what.
+func (r *report) made() string {
+	most := 0.
+	for _, l := range r.loads {
+		most = max(most, l.Others)
+	}
+	return fmt.Sprintf("Made by `make turns`: Redis %s, Go %s, %d processors that the server and all processes share; load average before %s; "+
+		"other processes took up to %.0f %% of the machine. Before is %.7s. bsm/redislock asks again after %s; PassOn is %s.\n",
+		r.server, strings.TrimPrefix(runtime.Version(), "go"), runtime.NumCPU(), r.average, 100*most, beforeCommit, text(interval), text(task.PassOn))
+}
+
+// text is a duration of whole milliseconds, as a page has it.
+func text(d time.Duration) string { return fmt.Sprintf("%d ms", d.Milliseconds()) }
+
+// looks are how the ways look in the picture.
+var looks = map[task.Way]plot.Look{task.BSM: plot.Orange, task.Rueidis: plot.Pink, task.InLine: plot.Green, task.Passing: plot.Blue}
+
+// chart is the picture of the crowds.
+func (r *report) chart() plot.Chart {
+	turns := plot.Panel{Title: "Turns a second", About: "one process, all want one key, hold 0", Axis: "callers", Format: plot.Number}
+	cost := plot.Panel{Title: "Processor time a turn", About: "of the server and of the process", Axis: "callers", Format: plot.Microseconds}
+	for _, way := range []task.Way{task.BSM, task.Rueidis, task.InLine, task.Passing} {
+		line := plot.Line{Name: strings.TrimSuffix(strings.TrimPrefix(string(way), "in line, "), "/redislock"), Look: looks[way]}
+		dear := line
+		for _, p := range r.crowds {
+			if p.scene.way != way {
+				continue
+			}
+			at := float64(p.scene.callers)
+			line.Points = append(line.Points, plot.Point{At: at, Value: p.Spread(measure.PerSecond).Median})
+			dear.Points = append(dear.Points, plot.Point{At: at, Value: p.Spread(measure.CPU).Median})
+		}
+		turns.Lines, cost.Lines = append(turns.Lines, line), append(cost.Lines, dear)
+	}
+	return plot.Chart{Title: "Turns of callers of one process, by how many they are", Panels: []plot.Panel{turns, cost}}
+}
+
+// draw writes the picture.
+func (r *report) draw(file string) error {
+	drawing, err := plot.Draw(r.chart())
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, drawing, 0o644)
+}

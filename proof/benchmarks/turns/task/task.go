@@ -1,0 +1,55 @@
+// Package task is what the program turns and its workers agree on: the lines that they exchange.
+package task
+
+import "time"
+
+// PassOn is how long those pass a lock on who do that.
+const PassOn = 50 * time.Millisecond
+
+// A Way is how a caller gets a key.
+type Way string
+
+// The ways that there are.
+const (
+	InLine  Way = "in line"
+	Passing Way = "in line, with PassOn"
+	Polling Way = "polling"
+	Once    Way = "once" // one attempt
+	BSM     Way = "bsm/redislock"
+	Rueidis Way = "rueidislock"
+	Mutex   Way = "a mutex" // in the memory of the worker, without Redis
+)
+
+// An Act is what a worker is told to do.
+type Act string
+
+// The acts that there are.
+const (
+	Start Act = "start" // has callers obtain a key and release it, again and again
+	Read  Act = "read"  // says what they have done so far
+	Stop  Act = "stop"  // has them go, and returns when they have
+	Weigh Act = "weigh" // says how much memory is in use
+)
+
+// An Order is a line to a worker. What stands below Do belongs to Start.
+type Order struct {
+	Do       Act
+	Way      Way           `json:",omitempty"`
+	Addr     string        `json:",omitempty"` // of the server
+	Key      string        `json:",omitempty"`
+	Callers  int           `json:",omitempty"`
+	Hold     time.Duration `json:",omitempty"`
+	Interval time.Duration `json:",omitempty"` // after which those ask again who poll
+}
+
+// A Reading is the answer to each order: what there is since the callers have started, but Longest since the answer before, and
+// Heap at the moment.
+type Reading struct {
+	Failed  string        `json:",omitempty"` // what went wrong
+	Turns   []int         `json:",omitempty"` // of each caller
+	Waited  time.Duration // by all callers, for the turns that they have had
+	Longest time.Duration // the longest of these waits
+	CPU     time.Duration // of the worker, from its start
+	Allocs  uint64        // by the worker, from its start
+	Heap    uint64        // bytes that are in use
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/seed-14de3678/redislock/internal/plot"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/proof/earlier"
+	"github.com/seed-14de3678/redislock/proof/internal/measure"
+	"github.com/seed-14de3678/redislock/proof/internal/page"
+)
+
+const root = "../../.."
+
+func TestMain(m *testing.M) { redistest.Main(m) }
+
+// Every part can be measured, with both versions, and everything that has a limit has a figure. How large it is depends on the
+// machine; what does not has its tests in proof/test/local.
+func TestParts(t *testing.T) {
+	t.Parallel()
+	redistest.Need(t, "redis-server")
+	b, err := open(context.WithoutCancel(t.Context()), root) // it is closed when the test is over
+	if errors.Is(err, earlier.ErrMissing) {
+		shallow, _ := exec.CommandContext(t.Context(), "git", "-C", root, "rev-parse", "--is-shallow-repository").Output()
+		if strings.TrimSpace(string(shallow)) == "true" {
+			t.Skipf("not run: needs a commit that this shallow clone lacks: %v", err)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := b.close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	r := &report{blocks: 1, shorter: 20}
+	if n, err := r.measure(t.Context(), b, regexp.MustCompile(".")); err != nil || n != len(parts) {
+		t.Fatalf("got %d parts, %v, want all of them", n, err)
+	}
+	for _, c := range r.claims {
+		if !(c.now.Median >= 0) || math.IsInf(c.now.Median, 0) {
+			t.Errorf("%s: got %v", c.what, c.now)
+		}
+	}
+	if _, err := plot.Draw(r.chart()); err != nil {
+		t.Error(err)
+	}
+}
+
+// section is what the page says of waiting in one process.
+func section(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(root + "/docs/waiting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, found := strings.Cut(string(text), "\n### In one process\n")
+	of, _, ends := strings.Cut(after, "\n## ")
+	if !found || !ends {
+		t.Fatal("the page has no section about one process")
+	}
+	return of
+}
+
+// settings are what the section may say of numbers with a unit: nobody has measured them.
+var settings = []string{
+	"25 ms",      // for which the first of a Client does not ask while a lock of it has the set
+	"2 commands", // of a turn, by how it comes about
+}
+
+// The section has a place for each part, and no figures by hand: those would contradict the tables some day.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	text := section(t)
+	for _, p := range example().parts() {
+		if _, err := p.Into(text); err != nil {
+			t.Error(err)
+		}
+	}
+	if found := page.Figures(text, settings...); len(found) > 0 {
+		t.Errorf("these figures are written by hand: %q; let a part of the page have them, or leave them out", found)
+	}
+}
+
+// example is a report of two claims.
+func example() *report {
+	r := &report{server: "7.0.15", average: "0.1", load: measure.Load{Known: true, Others: .01}}
+	r.atLeast(2, "turns", measure.OnWall, measure.Exactly(.5), measure.Spread{Median: 2.5, Low: 2.4, High: 2.6})
+	r.atMost(120, "time", measure.Micros, measure.OnCPU, unknown, measure.Exactly(150))
+	return r
+}
+
+func TestTable(t *testing.T) {
+	t.Parallel()
+	const want = `|  | before | has to be | is | verdict |
+|---|---|---|---|---|
+| turns | 0.50 × | at least 2.00 × | 2.50 × (2.40 × to 2.60 ×) | holds |
+| time |  | at most 120 µs | 150 µs | does not hold |
+`
+	if got := example().table(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// Of a played scene, the callers are compared over all blocks, and waits in each.
+func TestPlayed(t *testing.T) {
+	t.Parallel()
+	p := played{
+		Result: measure.Result{Blocks: []measure.Usage{{Ops: 3}, {Ops: 5}}},
+		blocks: []block{
+			{turns: []int{3, 0}, waited: 6, longest: 4},
+			{turns: []int{3, 2}, waited: 5, longest: 3},
+		},
+	}
+	if got := p.uneven().Median; got != 1.5 {
+		t.Errorf("the most turns are %v times the mean, want 1.5", got)
+	}
+	if got := p.without(); got.Low != .25 || got.High != .75 {
+		t.Errorf("got %v without a turn, want one in the first block alone", got)
+	}
+	if got := p.longWaits(); got[0] != 2 || got[1] != 3 {
+		t.Errorf("got longest waits of %v times the mean, want 2 and 3", got)
+	}
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-14de3678/redislock/proof/benchmarks/turns/task"
+)
+
+// A crowd is callers who want one key.
+type crowd struct {
+	order  task.Order
+	take   take
+	over   atomic.Bool
+	close  func()
+	all    sync.WaitGroup
+	failed atomic.Pointer[error]
+	each   []caller
+}
+
+// A caller is one of a crowd. Only it writes.
+type caller struct {
+	turns           atomic.Int64
+	waited, longest atomic.Int64 // nanoseconds
+	_               [40]byte     // so that two callers do not share a line of the cache
+}
+
+// A take obtains a key, and returns how to free it.
+type take func(ctx context.Context, key string) (free func(context.Context) error, err error)
+
+// gather starts a crowd.
+func gather(order task.Order) (*crowd, error) {
+	c := &crowd{order: order, each: make([]caller, order.Callers)}
+	var err error
+	if c.take, c.close, err = taking(order); err != nil {
+		return nil, err
+	}
+	for i := range c.each {
+		c.all.Go(func() {
+			if err := c.stay(&c.each[i]); err != nil {
+				c.failed.CompareAndSwap(nil, &err)
+			}
+		})
+	}
+	return c, nil
+}
+
+// stay has turns until the crowd is to part. The context has no end, because a call that may be given up costs more.
+func (c *crowd) stay(who *caller) error {
+	ctx := context.Background()
+	for !c.over.Load() {
+		began := time.Now()
+		free, err := c.take(ctx, c.order.Key)
+		if err != nil {
+			return err
+		}
+		waited := int64(time.Since(began))
+		if c.order.Hold > 0 {
+			time.Sleep(c.order.Hold)
+		}
+		if err := free(ctx); err != nil {
+			return err
+		}
+		who.turns.Add(1)
+		who.waited.Add(waited)
+		who.longest.Store(max(waited, who.longest.Load()))
+	}
+	return nil
+}
+
+// read says what the crowd has done.
+func (c *crowd) read() (r task.Reading, err error) {
+	if failed := c.failed.Load(); failed != nil {
+		return r, fmt.Errorf("%s: %w", c.order.Way, *failed)
+	}
+	for i := range c.each {
+		who := &c.each[i]
+		r.Turns = append(r.Turns, int(who.turns.Load()))
+		r.Waited += time.Duration(who.waited.Load())
+		r.Longest = max(r.Longest, time.Duration(who.longest.Swap(0)))
+	}
+	return r, used(&r)
+}
+
+// part has a crowd go when each has had one more turn, and returns when all have.
+func (c *crowd) part() error {
+	c.over.Store(true)
+	c.all.Wait()
+	c.close()
+	if failed := c.failed.Load(); failed != nil {
+		return fmt.Errorf("%s: %w", c.order.Way, *failed)
+	}
+	return nil
+}
