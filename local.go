@@ -15,7 +15,8 @@ import (
 )
 
 // Obtains of one Client that queue for the same set stand in a line here, and the first of them alone stands in Redis. A
-// Release of the Client can give its keys to the first before that has asked: see package local.
+// Release of the Client can give its keys to the first before that has asked. Those that poll ask in place of one another, and a
+// Release can give its keys to one of them. See package local.
 
 // isLocal reports whether an obtaining stands in such a line. It asks by itself if it may be refused for something else
 // than its keys, if it counts on keys that it has, or if it waits for a lock under which it runs.

@@ -230,44 +230,6 @@ func (w *want) nameBeside() {
 	}
 }
 
-// poll asks until the lock is there, or the strategy or the context ends.
-func (o *obtaining) poll(ctx context.Context) (*Lock, error) {
-	for {
-		if err := o.over(ctx); err != nil {
-			return nil, err
-		}
-		wait := pace.Stop
-		if o.want.declares {
-			wait = o.pace.Next() // before it asks, because an intent has to last as long
-		}
-		if !o.isRefusedHere() {
-			asked := clock.Now()
-			lock, err := o.ask(ctx, o.want.intentLife(wait))
-			if err == nil {
-				return lock, nil
-			}
-			o.asked.last = err
-			if isLast(err) {
-				return nil, err
-			}
-			o.rests(asked)
-		}
-		if !o.want.declares {
-			wait = o.pace.Next()
-		}
-		if wait < 0 {
-			return nil, o.pace.Stopped(o.asked.last)
-		}
-		o.beginsToWait(ctx)
-		wait = pace.Cut(wait, o.asked.inTheWayFor())
-		if o.behind == nil {
-			o.pace.Sleep(ctx, wait)
-		} else if lock, err := o.restBeside(ctx, wait); lock != nil || err != nil {
-			return lock, err
-		}
-	}
-}
-
 // noteUnanswered notes a request that was not answered. It may have locked the keys, or entered the lines. Without this
 // note nobody would free the keys before their ttl ends, nor take the waiter out of its lines.
 func (o *obtaining) noteUnanswered() {

@@ -24,7 +24,7 @@ func (all *Lines) atLocked(key Key) *Line {
 
 // forgetLocked drops a line that nobody needs.
 func (l *Line) forgetLocked() {
-	if l.first != nil || l.behind.head != nil || l.beside.head != nil || l.isHeldLocked() {
+	if l.first != nil || l.behind.head != nil || l.beside.head != nil || l.apart > 0 || l.isHeldLocked() {
 		return
 	}
 	if l.lines.byKey[l.key] == l {
@@ -90,10 +90,14 @@ func (l *Line) moveUpLocked() {
 
 // letGoLocked has all who wait ask by themselves.
 func (l *Line) letGoLocked() {
-	l.first = nil
+	if l.first != nil {
+		l.first = nil
+		l.apart++
+	}
 	for w := l.behind.head; w != nil; w = l.behind.head {
 		l.unlinkLocked(w)
 		w.state = Asks
+		l.apart++
 		w.notify()
 	}
 	l.forgetLocked()
@@ -112,6 +116,8 @@ func (w *Waiter) quitLocked() {
 		l.unlinkLocked(w)
 	case l.first == w:
 		l.first = nil
+	case was == Asks:
+		l.apart--
 	case l.holder == any(w):
 		l.holder = nil
 	}
@@ -141,4 +147,103 @@ func (l *Line) Run(at clock.Moment) {
 		return
 	}
 	l.moveUpLocked()
+}
+
+// add puts a waiter behind all others.
+func (l *list) add(w *Waiter) { l.addBehind(w, l.tail) }
+
+// insert puts a waiter behind those that came before it.
+func (l *list) insert(w *Waiter) {
+	before := l.tail
+	for before != nil && w.Arrived.Precedes(before.Arrived) {
+		before = before.prev
+	}
+	l.addBehind(w, before)
+}
+
+// addBehind puts a waiter behind another one; nil: before all.
+func (l *list) addBehind(w, before *Waiter) {
+	if w.prev = before; before == nil {
+		l.head, w.next = w, l.head
+	} else {
+		before.next, w.next = w, before.next
+	}
+	if w.next == nil {
+		l.tail = w
+	} else {
+		w.next.prev = w
+	}
+}
+
+func (l *list) remove(w *Waiter) {
+	if w.prev != nil {
+		w.prev.next = w.next
+	} else {
+		l.head = w.next
+	}
+	if w.next != nil {
+		w.next.prev = w.prev
+	} else {
+		l.tail = w.prev
+	}
+	w.prev, w.next = nil, nil
+}
+
+// Crowd reports whether others wait behind a waiter, which is nil if it stands in no line.
+func (all *Lines) Crowd(w *Waiter) bool {
+	if w == nil {
+		return false
+	}
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return w.line.behind.head != nil
+}
+
+// Polled reports whether somebody of the Client waits who asks every now and then.
+func (all *Lines) Polled() bool { return all.asking.Load() > 0 }
+
+// Find returns the line of a set; nil if there is none.
+func (all *Lines) Find(key Key) *Line {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return all.byKey[key]
+}
+
+// standBesideLocked has a waiter that polls join. It reports whether that is to wait.
+func (l *Line) standBesideLocked(w *Waiter) (waits bool) {
+	w.news = make(chan struct{}, 1)
+	l.beside.insert(w)
+	l.lines.asking.Add(1)
+	if l.isHeldLocked() {
+		return true
+	}
+	w.state, l.askedAt = Asks, clock.Now()
+	return false
+}
+
+// Rests has a waiter that polls wait after it was refused. The conflict is no older than asked.
+func (all *Lines) Rests(w *Waiter, conflict any, asked clock.Moment) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if w.state == Asks {
+		w.state, w.line.seen, w.line.seenAt = Behind, conflict, asked
+	}
+}
+
+// Due returns what a waiter that polls has to do when it has waited since that moment. It asks if nobody else has asked
+// meanwhile. Otherwise it goes on waiting, because it would have been refused as well.
+func (all *Lines) Due(w *Waiter, since clock.Moment) State {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if l := w.line; w.state == Behind && !since.Precedes(l.askedAt) {
+		w.state, l.askedAt = Asks, clock.Now()
+	}
+	return w.state
+}
+
+// Len returns how many lines there are: with somebody who waits, or a lock that holds the set.
+func (all *Lines) Len() int {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return len(all.byKey)
 }

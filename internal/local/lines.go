@@ -53,6 +53,7 @@ type Line struct {
 	// since says from when on it does not hear Redis: a request is under way. Zero: it stands in Redis and hears.
 	since  clock.Moment
 	behind list         // those behind it
+	apart  int          // how many that stood here ask by themselves, and keep nobody back
 	due    clock.Moment // when the head becomes the first although the set is held here
 	seen   any          // the conflict that the latest answer has named
 	seenAt clock.Moment
@@ -114,13 +115,6 @@ func (w *Waiter) notify() {
 	case w.news <- struct{}{}:
 	default:
 	}
-}
-
-// Len returns how many lines there are: with somebody who waits, or a lock that holds the set.
-func (all *Lines) Len() int {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	return len(all.byKey)
 }
 
 // Join has a waiter come last. It reports whether it is to wait: otherwise it asks, and is the first unless it polls. One
@@ -185,6 +179,7 @@ func (all *Lines) Stands(w *Waiter, conflict any, asked clock.Moment) {
 	}
 	l := all.atLocked(w.line.key)
 	if w.line = l; l.first == nil && l.behind.head == nil {
+		l.apart--
 		l.first = w
 	}
 	if l.first == w {
@@ -277,7 +272,7 @@ func (l *Line) Choose(lock any, after <-chan struct{}) *Waiter {
 	defer l.lines.mu.Unlock()
 	w := l.behind.head
 	switch {
-	case l.first != nil || w != nil && l.holder != lock:
+	case l.first != nil || l.apart > 0 || w != nil && l.holder != lock:
 		return nil
 	case w != nil:
 		w.Next.Age = clock.Now().Mono - w.Arrived.Mono
@@ -295,7 +290,7 @@ func (l *Line) Choose(lock any, after <-chan struct{}) *Waiter {
 }
 
 // Pass passes the hold of a lock on to the first that has never asked, if it may and that asks for the same, and reports
-// whether it has. after is as for Choose. The line may be nil.
+// whether it has. It is passed by nobody who came before. after is as for Choose. The line may be nil.
 func (l *Line) Pass(lock, hold any, after <-chan struct{}) bool {
 	if l == nil {
 		return false
@@ -303,7 +298,7 @@ func (l *Line) Pass(lock, hold any, after <-chan struct{}) bool {
 	l.lines.mu.Lock()
 	defer l.lines.mu.Unlock()
 	w := l.behind.head
-	if l.first != nil || w == nil || l.holder != lock || w.Alike != l.alike || !clock.Now().Precedes(l.until) {
+	if l.first != nil || w == nil || l.apart > 0 || l.holder != lock || w.Alike != l.alike || !clock.Now().Precedes(l.until) {
 		return false
 	}
 	l.unlinkLocked(w)

@@ -10,8 +10,46 @@ import (
 	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
-// Obtains of one Client that wait for the same set without a place in line ask in place of one another, and a Release of the
-// Client can give its keys to one of them: see package local.
+// This file is an Obtain that asks again every now and then. Those of one Client that poll for the same set ask in place of one
+// another, and a Release of the Client can give its keys to one of them: see package local.
+
+// poll asks until the lock is there, or the strategy or the context ends.
+func (o *obtaining) poll(ctx context.Context) (*Lock, error) {
+	for {
+		if err := o.over(ctx); err != nil {
+			return nil, err
+		}
+		wait := pace.Stop
+		if o.want.declares {
+			wait = o.pace.Next() // before it asks, because an intent has to last as long
+		}
+		if !o.isRefusedHere() {
+			asked := clock.Now()
+			lock, err := o.ask(ctx, o.want.intentLife(wait))
+			if err == nil {
+				return lock, nil
+			}
+			o.asked.last = err
+			if isLast(err) {
+				return nil, err
+			}
+			o.rests(asked)
+		}
+		if !o.want.declares {
+			wait = o.pace.Next()
+		}
+		if wait < 0 {
+			return nil, o.pace.Stopped(o.asked.last)
+		}
+		o.beginsToWait(ctx)
+		wait = pace.Cut(wait, o.asked.inTheWayFor())
+		if o.behind == nil {
+			o.pace.Sleep(ctx, wait)
+		} else if lock, err := o.restBeside(ctx, wait); lock != nil || err != nil {
+			return lock, err
+		}
+	}
+}
 
 // isRefusedHere reports whether an obtaining need not ask at first, because another lock of its Client has the keys. That
 // counts as an attempt.
