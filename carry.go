@@ -1,6 +1,8 @@
 package redislock
 
 import (
+	"runtime"
+
 	"github.com/seed-14de3678/redislock/internal/local"
 	"github.com/seed-14de3678/redislock/internal/proto"
 )
@@ -34,6 +36,7 @@ func (r *call) given(mayCome bool) {
 	r.gives.to = nil
 	if numbers, is := r.run.IsGiven(r.Reply); is && r.Err == nil {
 		to.Give(local.Grant{Sent: r.Sent, Numbers: numbers})
+		runtime.Gosched() // the next one goes on first, because others wait for it
 		return
 	}
 	// A script that has failed may have given some of them before.

@@ -120,7 +120,7 @@ func TestStrategyIsSharedByGoroutines(t *testing.T) {
 func TestRetry(t *testing.T) {
 	t.Run("obtains when the key is free", func(t *testing.T) {
 		world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
-			holder := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Hour, nil))
+			holder := check.Must[*redislock.Lock](t)(world.NewClient(t, w.RDB).Obtain(t.Context(), w.Keys("a"), time.Hour, nil))
 			time.AfterFunc(3500*time.Millisecond, func() { _ = holder.Release(context.WithoutCancel(t.Context())) })
 			began := time.Now()
 			check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Hour,
