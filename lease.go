@@ -160,9 +160,7 @@ func (l *Lock) enter(ctx context.Context, operation string) error {
 		l.turn = make(chan struct{}, 1)
 	}
 	turn := l.turn
-	line := l.line
 	l.mu.Unlock()
-	line.Touch(l) // a hold with another lease is not passed on
 	asks := false
 	if ctx.Err() == nil { // otherwise chance would decide whether it asks
 		select {

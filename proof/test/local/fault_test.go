@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -211,5 +212,34 @@ func TestSilentServer(t *testing.T) {
 		}
 		silent.Store(false)
 		check.NoError(t, lock.Release(t.Context()))
+	})
+}
+
+// Only the first try of a Release gives its keys to somebody: the answer to a later one would not say which of them has.
+func TestFirstTryGives(t *testing.T) {
+	play(t, func(t *testing.T, s *scene) {
+		check.NoError(t, s.obtain(s.Client, options("first")).Release(t.Context())) // now the server knows the script
+		lock := s.obtain(s.Client, options("first"))
+		ctx, cancel := context.WithCancel(t.Context())
+		var tries []bool
+		s.RDB.AddHook(check.Around{Before: func(cmd redis.Cmder) {
+			if check.RunIn(cmd).Of("release") {
+				tries = append(tries, given(cmd))
+			}
+		}})
+		s.fails(func(cmd redis.Cmder, _ func() error) error {
+			cancel()
+			err := world.Refusal("LOADING Redis is loading the dataset in memory")
+			cmd.SetErr(err)
+			return err
+		})
+		s.waits(ctx, s.Client, options("second"))
+		s.waits(t.Context(), s.Client, options("third"))
+		check.NoError(t, lock.Release(t.Context()))
+		if len(tries) < 2 || !tries[0] || slices.Contains(tries[1:], true) {
+			t.Errorf("the tries were to give the keys: %t, want only the first", tries)
+		}
+		check.Is(t, s.ends("second"), context.Canceled)
+		check.NoError(t, s.wants("third").Release(t.Context()))
 	})
 }

@@ -298,10 +298,14 @@ func TestHooksInOrder(t *testing.T) {
 
 // An Obtain under a lock of its own does not wait behind others for that lock.
 func TestUnderItsOwnLock(t *testing.T) {
-	play(t, func(t *testing.T, s *scene) {
+	inEachWay(t, "its own lock", func(t *testing.T, s *scene, options func(string) *redislock.Options) {
 		err := s.Client.With(t.Context(), s.keys, world.Long, options("outer"), func(ctx context.Context) error {
 			s.waits(t.Context(), s.Client, options("other"))
+			began := time.Now()
 			_, err := s.Client.Obtain(ctx, s.keys, world.Long, options("inner"))
+			if took := time.Since(began); took > headStart/2 {
+				t.Errorf("it took %s to be told", took)
+			}
 			return err
 		})
 		if conflict, is := errors.AsType[*redislock.ConflictError](err); !is || !conflict.Own {
