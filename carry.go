@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/local"
 	"github.com/seed-14de3678/redislock/internal/proto"
+	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 // A carrying is the part of a Release that may give its keys to the next Obtain of the Client.
@@ -39,6 +40,6 @@ func (r *call) given(mayCome bool) {
 		runtime.Gosched() // the next one goes on first, because others wait for it
 		return
 	}
-	// A script that has failed may have given some of them before.
-	to.Refuse(mayCome || r.Err != nil || !proto.IsAnswer(r.Reply))
+	known := r.Err == nil && proto.IsAnswer(r.Reply) || r.Err != nil && wire.Classify(r.Err) == wire.Passing
+	to.Refuse(mayCome || !known) // a script that has failed may have given some of them before
 }

@@ -64,6 +64,19 @@ func wantGone(t *testing.T, s *world.Shards, tag string) {
 	check.Eventually(t, 20*time.Second, "nothing is left", func() bool { return len(leftOf(t, s, tag)) == 0 })
 }
 
+// wantOnlyGuards waits until nothing is left of a tag but guards, against requests whose outcome was not known in time.
+func wantOnlyGuards(t *testing.T, s *world.Shards, tag string) {
+	t.Helper()
+	check.Eventually(t, 20*time.Second, "nothing but guards is left", func() bool {
+		left := 0
+		for _, rdb := range s.Admin {
+			keys := check.Must[[]string](t)(rdb.Keys(t.Context(), "*"+tag+"*").Result())
+			left += len(check.WithoutGuards(t.Context(), rdb, keys...))
+		}
+		return left == 0
+	})
+}
+
 // isTryAgain reports whether an error is that of the server, and nothing else: nobody has the keys
 // for it, and nothing was done.
 func isTryAgain(err error) bool {
