@@ -182,7 +182,7 @@ func ExampleClient_Obtain() {
 	}}
 	lock, err := locks.Obtain(ctx, multi.BySlot(client, redislock.Set{Write: []string{"order:7", "stock:9"}}), 10*time.Second, &redislock.Options{
 		RetryStrategy: redislock.LinearBackoff(10 * time.Millisecond),
-		Wait:          2 * time.Second,
+		Wait:          10 * time.Second,
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -35,7 +35,7 @@ func ExampleFromContext() {
 		fmt.Println(what, "of", lock.Keys(), "with a number:", lock.Fence() > 0)
 	}
 	opt := &redislock.Options{
-		Fenced: true, Wait: 2 * time.Second, RetryStrategy: redislock.ExponentialBackoff(10*time.Millisecond, time.Second),
+		Fenced: true, Wait: 10 * time.Second, RetryStrategy: redislock.ExponentialBackoff(10*time.Millisecond, time.Second),
 	}
 	err = client.With(context.Background(), []string{"stock:9"}, 10*time.Second, opt, func(ctx context.Context) error {
 		write(ctx, "the count")
