@@ -68,12 +68,9 @@ func wantGone(t *testing.T, s *world.Shards, tag string) {
 func wantOnlyGuards(t *testing.T, s *world.Shards, tag string) {
 	t.Helper()
 	check.Eventually(t, 20*time.Second, "nothing but guards is left", func() bool {
-		left := 0
-		for _, rdb := range s.Admin {
-			keys := check.Must[[]string](t)(rdb.Keys(t.Context(), "*"+tag+"*").Result())
-			left += len(check.WithoutGuards(t.Context(), rdb, keys...))
-		}
-		return left == 0
+		rdb := s.Admin[s.MasterOf(tag)]
+		keys := check.Must[[]string](t)(rdb.Keys(t.Context(), "*"+tag+"*").Result())
+		return len(check.WithoutGuards(t.Context(), rdb, keys...)) == 0
 	})
 }
 

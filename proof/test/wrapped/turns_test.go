@@ -23,13 +23,14 @@ func TestTurnsInOneProcess(t *testing.T) {
 			for range 2 {
 				clients = append(clients, world.NewClient(t, rdb, redislock.WithWrapped(w.inner)))
 			}
-			for _, opt := range []redislock.Options{
+			for i, opt := range []redislock.Options{
 				{Queue: true},
 				{Queue: true, Fenced: true},
 				{Queue: true, PassOn: 5 * time.Millisecond},
 				{Queue: true, PassOn: 5 * time.Millisecond, Fenced: true},
+				{RetryStrategy: redislock.LinearBackoff(time.Millisecond)},
 			} {
-				tag := fmt.Sprintf("{%s:%s:%t:%s}", t.Name(), name, opt.Fenced, opt.PassOn)
+				tag := fmt.Sprintf("{%s:%s:%d}", t.Name(), name, i)
 				set := []string{tag + "a", tag + "b"}
 				var mu sync.Mutex
 				var numbers []int64
