@@ -228,7 +228,10 @@ func (w *want) alike() alike {
 // keys back, and asks.
 func (o *obtaining) takeOver(h *hold) (*Lock, error) {
 	l := &Lock{asker: asker{client: o.client, value: h.value}, label: o.lock.label}
-	l.set, l.lease, l.numbers = h.set, h.lease, proto.Numbers{First: h.numbers.First + 1, Last: h.numbers.Last}
+	l.set, l.lease, l.numbers = h.set, h.lease, h.numbers
+	if h.set.fences != nil {
+		l.numbers.First++
+	}
 	at := clock.Now()
 	if l.lease.Obtained = at; o.caller.Err() == nil && l.lease.Left(at) >= l.lease.TTL/2 {
 		if o.lock = l; o.want.watchdog {

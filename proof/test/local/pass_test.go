@@ -38,6 +38,9 @@ func TestPassOn(t *testing.T) {
 			if got == lock || !got.Deadline().Equal(deadline) {
 				t.Errorf("the same lock: %t; its deadline is %s after that of the hold", got == lock, got.Deadline().Sub(deadline))
 			}
+			if got.Fence() != 0 {
+				t.Errorf("it has number %d without Fenced", got.Fence())
+			}
 			lock = got
 		}
 		s.waits(t.Context(), s.Client, passing(passOn))
