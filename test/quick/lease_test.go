@@ -75,7 +75,7 @@ func TestRefresh(t *testing.T) {
 }
 
 // brief is a ttl that ends within a test, and not before its Obtain is answered on a machine that is busy.
-const brief = 4 * time.Second
+const brief = 6 * time.Second
 
 func TestRead(t *testing.T) {
 	t.Run("readers share, a writer is refused", func(t *testing.T) {
