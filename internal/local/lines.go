@@ -277,7 +277,9 @@ func (l *Line) Choose(lock any, after <-chan struct{}) *Waiter {
 	case w != nil:
 		w.Next.Age = clock.Now().Mono - w.Arrived.Mono
 	default: // its age stays 0: it comes behind all who stand in Redis
-		for w = l.beside.head; w != nil && w.state != Behind; w = w.next {
+		w = l.beside.head
+		for w != nil && w.state != Behind {
+			w = w.next
 		}
 		if w == nil {
 			return nil
