@@ -57,8 +57,11 @@ func lineKey(set keySet) local.Key {
 // join has an obtaining come last among those of its Client. It reports whether it is to wait there.
 func (o *obtaining) join(ctx context.Context) bool {
 	w := &local.Waiter{
-		Next: proto.Next{Value: &o.want.value, TTL: o.want.ttl}, Arrived: o.asked.began, Alike: o.want.alike(), Polls: !o.want.queues,
+		Next: proto.Next{Value: &o.want.value, TTL: o.want.ttl}, Arrived: o.asked.began, Polls: !o.want.queues,
 		Blocks: o.want.fenced && o.want.passOn > 0,
+	}
+	if o.want.passOn > 0 {
+		w.Alike = o.want.alike()
 	}
 	if end, ends := ctx.Deadline(); ends {
 		w.Until = clock.Now().Add(time.Until(end))
