@@ -64,7 +64,7 @@ func (o *obtaining) call(ctx context.Context, intent time.Duration) *call {
 	q := proto.Obtain{
 		Set: w.set.names(), Value: &w.value, TTL: w.ttl, MinUptime: o.client.minUptime, Fresh: w.fresh,
 		Intents: w.intents, Declares: w.declares, Intent: intent,
-		Block: w.fenced && w.passOn > 0 && o.client.local.Crowd(o.behind),
+		Block: o.client.local.NeedsBlock(o.behind),
 	}
 	queues := s != nil && (s.subscribed || s.place.IsPossible())
 	if queues {

@@ -84,16 +84,26 @@ func (o *obtaining) comeFirst(ctx context.Context) (*Lock, error) {
 		return nil, nil
 	}
 	o.beginsToWait(ctx)
+	lock, _, err := o.listenHere(ctx, nil)
+	return lock, err
+}
+
+// listenHere waits until an obtaining that waits for others of its Client is to ask, or is due. It returns the lock if a Release
+// has given it that.
+func (o *obtaining) listenHere(ctx context.Context, timer <-chan time.Time) (lock *Lock, due bool, err error) {
 	for {
 		select {
 		case <-o.behind.C():
+		case <-timer:
+			return nil, true, nil
 		case <-o.client.ending:
-			return nil, nil
+			return nil, false, nil
 		case <-ctx.Done():
-			return o.endBehind(ctx)
+			lock, err = o.endBehind(ctx)
+			return lock, false, err
 		}
 		if lock, asks, err := o.heardHere(ctx); lock != nil || asks || err != nil {
-			return lock, err
+			return lock, false, err
 		}
 	}
 }

@@ -24,10 +24,8 @@ type hold struct {
 // request but renewals has changed it, nobody else knows its token, and there is a fencing number for the next lock.
 func (l *Lock) holdLocked(ctx context.Context) *hold {
 	if l.line == nil || l.state != held || l.keep != (clock.Moment{}) || l.lease.Changes > 0 ||
+		l.set.fences != nil && l.numbers.First >= l.numbers.Last ||
 		l.lease.Left(clock.Now()) < l.lease.TTL/2 || l.tokenKnown.Load() || l.owner.Load() != nil || pace.IsGivingBack(ctx) {
-		return nil
-	}
-	if l.set.fences != nil && l.numbers.First >= l.numbers.Last {
 		return nil
 	}
 	return &hold{l.value, l.set, l.lease, l.numbers}

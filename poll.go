@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
-	"github.com/seed-14de3678/redislock/internal/local"
 	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
@@ -99,27 +98,21 @@ func (o *obtaining) restBeside(ctx context.Context, wait time.Duration) (*Lock, 
 	since, timer := clock.Now(), o.pace.Timer(wait)
 	defer timer.Stop()
 	for {
-		select {
-		case <-o.behind.C():
-		case <-o.client.ending:
-			return nil, nil
-		case <-ctx.Done():
-			return o.endBehind(ctx)
-		case <-timer.C:
-			if o.client.local.Due(o.behind, since) == local.Behind {
-				if wait = o.refusedLikeAnother(); wait < 0 {
-					if lock, err := o.quitHere(ctx); lock != nil || err != nil {
-						return lock, err
-					}
-					return nil, o.pace.Stopped(o.asked.last)
-				}
-				since = clock.Now()
-				o.pace.Timer(wait)
-			}
-		}
-		if lock, asks, err := o.heardHere(ctx); lock != nil || asks || err != nil {
+		lock, due, err := o.listenHere(ctx, timer.C)
+		if !due {
 			return lock, err
 		}
+		if o.client.local.Due(o.behind, since) {
+			continue
+		}
+		if wait = o.refusedLikeAnother(); wait < 0 {
+			if lock, err := o.quitHere(ctx); lock != nil || err != nil {
+				return lock, err
+			}
+			return nil, o.pace.Stopped(o.asked.last)
+		}
+		since = clock.Now()
+		o.pace.Timer(wait)
 	}
 }
 
@@ -129,9 +122,5 @@ func (o *obtaining) refusedLikeAnother() time.Duration {
 	if conflict := o.conflictHere(); conflict != nil {
 		o.asked.conflict, o.asked.last = conflict, conflict
 	}
-	wait := o.pace.Next()
-	if wait >= 0 {
-		wait = pace.Cut(wait, o.asked.inTheWayFor())
-	}
-	return wait
+	return pace.Cut(o.pace.Next(), o.asked.inTheWayFor())
 }

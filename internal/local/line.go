@@ -189,15 +189,18 @@ func (l *list) remove(w *Waiter) {
 	w.prev, w.next = nil, nil
 }
 
-// Crowd reports whether others wait behind a waiter, which is nil if it stands in no line.
-func (all *Lines) Crowd(w *Waiter) bool {
-	if w == nil {
+// NeedsBlock reports whether the hold that a waiter is to have needs numbers for others as well: they wait behind it. The waiter
+// is nil if it stands in no line.
+func (all *Lines) NeedsBlock(w *Waiter) bool {
+	if w == nil || !w.Blocks {
 		return false
 	}
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	return w.line.behind.head != nil
+	return w.needsBlockLocked()
 }
+
+func (w *Waiter) needsBlockLocked() bool { return w.Blocks && w.line.behind.head != nil }
 
 // Polled reports whether somebody of the Client waits who asks every now and then.
 func (all *Lines) Polled() bool { return all.asking.Load() > 0 }
@@ -230,15 +233,20 @@ func (all *Lines) Rests(w *Waiter, conflict any, asked clock.Moment) {
 	}
 }
 
-// Due returns what a waiter that polls has to do when it has waited since that moment. It asks if nobody else has asked
-// meanwhile. Otherwise it goes on waiting, because it would have been refused as well.
-func (all *Lines) Due(w *Waiter, since clock.Moment) State {
+// Due tells a waiter that polls, and has waited since that moment, to ask. It reports false if that is not needed: another one has
+// asked meanwhile, and it would have been refused as well.
+func (all *Lines) Due(w *Waiter, since clock.Moment) bool {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	if l := w.line; w.state == Behind && !since.Precedes(l.askedAt) {
-		w.state, l.askedAt = Asks, clock.Now()
+	if w.state != Behind {
+		return true // it is told something else
 	}
-	return w.state
+	if since.Precedes(w.line.askedAt) {
+		return false
+	}
+	w.state, w.line.askedAt = Asks, clock.Now()
+	w.notify()
+	return true
 }
 
 // Len returns how many lines there are: with somebody who waits, or a lock that holds the set.

@@ -287,7 +287,7 @@ func (l *Line) Choose(lock any, after <-chan struct{}) *Waiter {
 	}
 	l.unlinkLocked(w)
 	l.firstLocked(w, Carried)
-	w.after, w.Next.Block = after, w.Blocks && l.behind.head != nil
+	w.after, w.Next.Block = after, w.needsBlockLocked()
 	return w
 }
 

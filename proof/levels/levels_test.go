@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -29,15 +27,7 @@ func opened(t *testing.T, versions ...version) *bench {
 	t.Helper()
 	redistest.Need(t, "redis-server")
 	b, err := open(context.WithoutCancel(t.Context()), root, versions...) // it is closed when the test is over
-	if errors.Is(err, earlier.ErrMissing) {
-		shallow, _ := exec.CommandContext(t.Context(), "git", "-C", root, "rev-parse", "--is-shallow-repository").Output()
-		if strings.TrimSpace(string(shallow)) == "true" {
-			t.Skipf("not run: needs a commit that this shallow clone lacks: %v", err)
-		}
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	earlier.Need(t, root, err)
 	t.Cleanup(func() {
 		if err := b.close(); err != nil {
 			t.Error(err)
@@ -199,7 +189,7 @@ func failsToBlock(t *testing.T, s *side) {
 	if _, err := s.block(free, 1); err == nil || !strings.HasPrefix(err.Error(), s.version.name+": a free key: ") {
 		t.Errorf("got %v, want what has failed with its version and kind", err)
 	}
-	if err := s.input.Close(); err != nil {
+	if err := s.worker.Input.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.block(free, 1); err == nil || !strings.HasPrefix(err.Error(), s.version.name+": ") {

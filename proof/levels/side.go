@@ -2,28 +2,23 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
 
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/proof/internal/worker"
 	"github.com/seed-14de3678/redislock/proof/levels/course"
 )
 
 // A side is a version at work: a worker, and a server that is asked by it alone.
 type side struct {
 	version version
-	program string // the worker
+	program string // of the worker
 	server  *redistest.Server
-	worker  *exec.Cmd
-	input   io.WriteCloser
-	orders  *json.Encoder
-	answers *json.Decoder
+	worker  *worker.Process[course.Order, course.Usage]
 }
 
 // start starts the worker of a version and its server, both on the processor that is named; empty: on any.
@@ -41,26 +36,11 @@ func start(ctx context.Context, v version, program, processor string) (_ *side, 
 		}
 		args = append([]string{"taskset", "-c", processor}, args...)
 	}
-	s.worker = exec.CommandContext(ctx, args[0], args[1:]...)
-	s.worker.Stderr = os.Stderr
-	if err := s.connect(); err != nil {
+	if s.worker, err = worker.Start[course.Order, course.Usage](ctx, args[0], args[1:]...); err != nil {
 		s.server.Stop()
 		return nil, err
 	}
 	return s, nil
-}
-
-// connect starts the worker with its input and output at hand.
-func (s *side) connect() (err error) {
-	if s.input, err = s.worker.StdinPipe(); err != nil {
-		return err
-	}
-	output, err := s.worker.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	s.orders, s.answers = json.NewEncoder(s.input), json.NewDecoder(output)
-	return s.worker.Start()
 }
 
 // block has so many operations of a kind done.
@@ -70,11 +50,7 @@ func (s *side) block(kind, ops int) (course.Usage, error) {
 
 // do has an order done.
 func (s *side) do(order course.Order) (u course.Usage, err error) {
-	err = errors.Join(s.orders.Encode(order), s.answers.Decode(&u))
-	if err == nil && u.Failed != "" {
-		err = errors.New(u.Failed)
-	}
-	if err != nil {
+	if u, err = s.worker.Do(order); err != nil {
 		return u, fmt.Errorf("%s: %w", s.version.name, err)
 	}
 	return u, nil
@@ -82,8 +58,7 @@ func (s *side) do(order course.Order) (u course.Usage, err error) {
 
 // stop ends the worker and the server, and returns when they are gone.
 func (s *side) stop() error {
-	_ = s.input.Close() // it fails if it was closed before
-	err := s.worker.Wait()
+	err := s.worker.Stop()
 	s.server.Stop()
 	return err
 }

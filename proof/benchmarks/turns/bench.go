@@ -108,7 +108,7 @@ func (b *bench) unserve() {
 func (b *bench) close() (err error) {
 	for _, workers := range b.workers {
 		for _, w := range workers {
-			err = errors.Join(err, w.stop())
+			err = errors.Join(err, w.Stop())
 		}
 	}
 	b.unserve()

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"math"
 	"os"
-	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -27,15 +25,7 @@ func TestParts(t *testing.T) {
 	t.Parallel()
 	redistest.Need(t, "redis-server")
 	b, err := open(context.WithoutCancel(t.Context()), root) // it is closed when the test is over
-	if errors.Is(err, earlier.ErrMissing) {
-		shallow, _ := exec.CommandContext(t.Context(), "git", "-C", root, "rev-parse", "--is-shallow-repository").Output()
-		if strings.TrimSpace(string(shallow)) == "true" {
-			t.Skipf("not run: needs a commit that this shallow clone lacks: %v", err)
-		}
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	earlier.Need(t, root, err)
 	defer func() {
 		if err := b.close(); err != nil {
 			t.Error(err)

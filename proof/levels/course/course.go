@@ -123,6 +123,9 @@ type Usage struct {
 	Failed   string        `json:",omitempty"` // why there is no block; empty if there is one
 }
 
+// Failure is why there is no block.
+func (u Usage) Failure() string { return u.Failed }
+
 // Less is what was used since before.
 func (u Usage) Less(before Usage) Usage {
 	u.Server -= before.Server

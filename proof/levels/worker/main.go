@@ -3,16 +3,14 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/seed-14de3678/redislock/proof/internal/worker"
 	"github.com/seed-14de3678/redislock/proof/levels/course"
 )
 
@@ -36,14 +34,8 @@ func work(ctx context.Context, addr string, in io.Reader, out io.Writer) error {
 	alone := inMemory(addr)
 	defer func() { _ = alone.rdb.Close() }()
 	defer alone.locks.close()
-	m, orders, answers := meter{asks}, json.NewDecoder(bufio.NewReader(in)), json.NewEncoder(out)
-	for {
-		var order course.Order
-		if err := orders.Decode(&order); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
+	m := meter{asks}
+	return worker.Work(in, out, func(order course.Order) (course.Usage, error) {
 		s, kind := served, course.Kinds[order.Kind]
 		if kind.Place == course.Memory {
 			s = alone
@@ -52,8 +44,6 @@ func work(ctx context.Context, addr string, in io.Reader, out io.Writer) error {
 		if err != nil {
 			usage = course.Usage{Failed: err.Error()}
 		}
-		if err := answers.Encode(usage); err != nil {
-			return err
-		}
-	}
+		return usage, nil
+	})
 }

@@ -164,16 +164,7 @@ func TestLineComesFirst(t *testing.T) {
 
 // What polls and takes no part asks by itself.
 func TestPollsAlone(t *testing.T) {
-	for name, with := range map[string]func(ctx context.Context, s *scene, opt *redislock.Options) (*redislock.Lock, error){
-		"a token of its own": func(ctx context.Context, s *scene, opt *redislock.Options) (*redislock.Lock, error) {
-			return s.Client.As("token-"+opt.Metadata).Obtain(ctx, s.keys, world.Long, opt)
-		},
-		"a caller's id": func(ctx context.Context, s *scene, opt *redislock.Options) (*redislock.Lock, error) {
-			return s.Client.Obtain(redislock.WithCaller(ctx, "id"), s.keys, world.Long, opt)
-		},
-		"readers": func(ctx context.Context, s *scene, opt *redislock.Options) (*redislock.Lock, error) {
-			return s.Client.ObtainRead(ctx, s.keys, world.Long, opt)
-		},
+	for name, with := range byThemselves(map[string]obtainer{
 		"a set that is read as well": func(ctx context.Context, s *scene, opt *redislock.Options) (*redislock.Lock, error) {
 			return s.Client.ObtainSet(ctx, redislock.Set{Write: s.keys, Read: s.Keys("read")}, world.Long, opt)
 		},
@@ -181,10 +172,7 @@ func TestPollsAlone(t *testing.T) {
 			opt.Intent = true
 			return s.Client.Obtain(ctx, s.keys, world.Long, opt)
 		},
-		"a step of a larger Obtain": func(ctx context.Context, s *scene, opt *redislock.Options) (*redislock.Lock, error) {
-			return s.Client.Obtain(world.Apart(ctx), s.keys, world.Long, opt)
-		},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			play(t, func(t *testing.T, s *scene) {
 				lock := s.obtain(s.Client, nil)

@@ -125,24 +125,11 @@ func TestPlaceOfArrival(t *testing.T) {
 
 // These ask by themselves.
 func TestApart(t *testing.T) {
-	type obtain = func(ctx context.Context, s *scene, opt *redislock.Options) (*redislock.Lock, error)
-	for name, with := range map[string]obtain{
-		"a token of its own": func(ctx context.Context, s *scene, opt *redislock.Options) (*redislock.Lock, error) {
-			return s.Client.As("token-"+opt.Metadata).Obtain(ctx, s.keys, world.Long, opt)
-		},
-		"a caller's id": func(ctx context.Context, s *scene, opt *redislock.Options) (*redislock.Lock, error) {
-			return s.Client.Obtain(redislock.WithCaller(ctx, "id"), s.keys, world.Long, opt)
-		},
-		"readers": func(ctx context.Context, s *scene, opt *redislock.Options) (*redislock.Lock, error) {
-			return s.Client.ObtainRead(ctx, s.keys, world.Long, opt)
-		},
+	for name, with := range byThemselves(map[string]obtainer{
 		"other sets": func(ctx context.Context, s *scene, opt *redislock.Options) (*redislock.Lock, error) {
 			return s.Client.Obtain(ctx, append([]string{s.Key(opt.Metadata)}, s.keys...), world.Long, opt)
 		},
-		"a step of a larger Obtain": func(ctx context.Context, s *scene, opt *redislock.Options) (*redislock.Lock, error) {
-			return s.Client.Obtain(world.Apart(ctx), s.keys, world.Long, opt)
-		},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			play(t, func(t *testing.T, s *scene) {
 				lock := s.obtain(s.Client, options("first"))

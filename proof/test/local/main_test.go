@@ -4,6 +4,7 @@ package local_test
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -67,6 +68,29 @@ func inEachWay(t *testing.T, name string, fn func(t *testing.T, s *scene, option
 			play(t, func(t *testing.T, s *scene) { fn(t, s, options) })
 		})
 	}
+}
+
+// An obtainer is a way to obtain the keys of a scene.
+type obtainer func(ctx context.Context, s *scene, opt *redislock.Options) (*redislock.Lock, error)
+
+// byThemselves are the ways in which no Obtain waits for others of its Client, and more.
+func byThemselves(more map[string]obtainer) map[string]obtainer {
+	all := map[string]obtainer{
+		"a token of its own": func(ctx context.Context, s *scene, opt *redislock.Options) (*redislock.Lock, error) {
+			return s.Client.As("token-"+opt.Metadata).Obtain(ctx, s.keys, world.Long, opt)
+		},
+		"a caller's id": func(ctx context.Context, s *scene, opt *redislock.Options) (*redislock.Lock, error) {
+			return s.Client.Obtain(redislock.WithCaller(ctx, "id"), s.keys, world.Long, opt)
+		},
+		"readers": func(ctx context.Context, s *scene, opt *redislock.Options) (*redislock.Lock, error) {
+			return s.Client.ObtainRead(ctx, s.keys, world.Long, opt)
+		},
+		"a step of a larger Obtain": func(ctx context.Context, s *scene, opt *redislock.Options) (*redislock.Lock, error) {
+			return s.Client.Obtain(world.Apart(ctx), s.keys, world.Long, opt)
+		},
+	}
+	maps.Copy(all, more)
+	return all
 }
 
 // obtain takes the keys at once.

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/proof/torture/history"
 	"github.com/seed-14de3678/redislock/proof/torture/world"
 	"github.com/seed-14de3678/redislock/quorum"
@@ -53,7 +54,7 @@ func wrappingOf(c Config, load Load) wrapping {
 
 // connect makes the clients of a process. They are not all alike: some use RESP2, some hear of Breaks, and some have a Redis
 // client that is wrapped, so that some do not batch.
-func connect(c Config, load Load, hooks func(layer) redislock.Hooks, seen redis.Hook) (*connection, error) {
+func connect(c Config, load Load, hooks func(layer) redislock.Hooks, seen func(redis.Cmder)) (*connection, error) {
 	t := &connection{}
 	options := []redislock.ClientOption{
 		redislock.WithHooks(hooks(client)), redislock.WithReplicas(c.Target.Replicas), redislock.WithMinUptime(c.Target.MinUptime),
@@ -64,7 +65,7 @@ func connect(c Config, load Load, hooks func(layer) redislock.Hooks, seen redis.
 	wraps := wrappingOf(c, load)
 	for _, rdb := range dial(c.Target, 2+c.Process%3%2, wraps != unwrapped) {
 		t.rdbs = append(t.rdbs, rdb)
-		rdb.AddHook(seen)
+		rdb.AddHook(check.Around{After: seen})
 		switch wraps {
 		case known:
 			t.clients = append(t.clients, redislock.New(wrapped{rdb}, append(options, redislock.WithWrapped(rdb))...))

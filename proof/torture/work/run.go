@@ -74,7 +74,7 @@ func Run(ctx context.Context, c Config) error {
 		return fmt.Errorf("work: %w", err)
 	}
 	p := &process{Config: c, load: load, out: out, groups: groups(c.Target.Topology, c.Keys)}
-	if p.connection, err = connect(c, load, p.hooks, &p.given); err != nil {
+	if p.connection, err = connect(c, load, p.hooks, p.given.see); err != nil {
 		return err
 	}
 	watching, stopWatching := context.WithCancel(context.Background())

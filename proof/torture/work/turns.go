@@ -2,7 +2,6 @@ package work
 
 import (
 	"context"
-	"net"
 	"sync"
 	"time"
 
@@ -87,36 +86,11 @@ func (c *caller) takesTurn(ctx context.Context, r *request) {
 	h.release()
 }
 
-// given are the obtains of a process to which a Release has given its keys, by their Metadata. It is a hook of the Redis client,
-// and sees what that sends.
+// given are the obtains of a process to which a Release has given its keys, by their Metadata, as seen in what its Redis clients
+// send.
 type given struct {
 	mu  sync.Mutex
 	all map[string]bool
-}
-
-// DialHook lets connections pass.
-func (*given) DialHook(next redis.DialHook) redis.DialHook {
-	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
-}
-
-// ProcessHook looks at a command by itself.
-func (g *given) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		err := next(ctx, cmd)
-		g.see(cmd)
-		return err
-	}
-}
-
-// ProcessPipelineHook looks at the commands of a pipeline.
-func (g *given) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		err := next(ctx, cmds)
-		for _, cmd := range cmds {
-			g.see(cmd)
-		}
-		return err
-	}
 }
 
 // see takes note of a Release that was answered and has given its keys to somebody.

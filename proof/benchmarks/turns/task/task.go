@@ -53,3 +53,6 @@ type Reading struct {
 	Allocs  uint64        // by the worker, from its start
 	Heap    uint64        // bytes that are in use
 }
+
+// Failure is what went wrong.
+func (r Reading) Failure() string { return r.Failed }

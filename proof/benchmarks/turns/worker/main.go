@@ -3,9 +3,6 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/proof/benchmarks/turns/task"
+	"github.com/seed-14de3678/redislock/proof/internal/worker"
 )
 
 func main() {
@@ -24,17 +22,9 @@ func main() {
 }
 
 // work does what the lines of in ask for.
-func work(in io.Reader, out io.Writer) (err error) {
-	orders, answers := json.NewDecoder(bufio.NewReader(in)), json.NewEncoder(out)
+func work(in io.Reader, out io.Writer) error {
 	var present *crowd
-	for {
-		var order task.Order
-		if err := orders.Decode(&order); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		var reading task.Reading
+	return worker.Work(in, out, func(order task.Order) (reading task.Reading, err error) {
 		switch order.Do {
 		case task.Start:
 			present, err = gather(order)
@@ -46,15 +36,13 @@ func work(in io.Reader, out io.Writer) (err error) {
 			reading.Heap = heap()
 			err = used(&reading)
 		default:
-			return fmt.Errorf("unknown order %q", order.Do)
+			return reading, fmt.Errorf("unknown order %q", order.Do)
 		}
 		if err != nil {
 			reading.Failed = err.Error()
 		}
-		if err := answers.Encode(reading); err != nil {
-			return err
-		}
-	}
+		return reading, nil
+	})
 }
 
 // heap is what is in use, without what could be collected.
