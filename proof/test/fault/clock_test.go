@@ -1,6 +1,7 @@
 package fault_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -63,4 +64,68 @@ func TestServerClockJumpsBack(t *testing.T) {
 		}
 		check.NoError(t, next.Release(ctx))
 	})
+}
+
+// Who comes after the clock was set back stands behind those who came earlier, although its place is the server's time.
+func TestServerClockSetBackKeepsTheLine(t *testing.T) {
+	t.Parallel()
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
+		server, clock := redistest.StartSkewed(t, kind)
+		w := world.New(t, server)
+		turns := make(chan world.Turn, 4)
+		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, nil))
+		line := []string{"first", "second", "third", "fourth"}
+		for i, who := range line {
+			if i == 2 {
+				clock.Shift(-time.Minute)
+			}
+			w.Wait(t.Context(), turns, who, w.Keys("a"), nil)
+			w.InLine(t, w.Key("a"), i+1)
+		}
+		for _, who := range line {
+			check.NoError(t, lock.Release(t.Context()))
+			lock = world.WantTurn(t, turns, who)[0]
+		}
+		check.NoError(t, lock.Release(t.Context()))
+	})
+}
+
+// Until the clock has made up for a step back nobody is put between those who stand in line already. So who has waited for
+// others of its Client, and enters then, stands behind those who came later than it.
+func TestServerClockSetBackForgetsTheAge(t *testing.T) {
+	t.Parallel()
+	for shift, line := range map[time.Duration][]string{
+		0:            {"first", "second", "later"},
+		-time.Minute: {"first", "later", "second"},
+	} {
+		t.Run(shift.String(), func(t *testing.T) {
+			redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
+				server, clock := redistest.StartSkewed(t, kind)
+				w := world.New(t, server)
+				waiting := make(chan struct{}, 2)
+				client := world.NewClient(t, server.Client(t), redislock.WithHooks(redislock.Hooks{
+					Waiting: func(context.Context, redislock.Event) { waiting <- struct{}{} },
+				}))
+				turns := make(chan world.Turn, len(line))
+				lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, nil))
+				for _, who := range []string{"first", "second"} {
+					go func() {
+						lock, err := client.Obtain(t.Context(), w.Keys("a"), world.Long, world.Queue())
+						turns <- world.Turn{Who: who, Lock: lock, Err: err}
+					}()
+					<-waiting
+					w.InLine(t, w.Key("a"), 1)
+				}
+				clock.Shift(shift)
+				w.Wait(t.Context(), turns, "later", w.Keys("a"), nil)
+				w.InLine(t, w.Key("a"), 2)
+				for i, who := range line {
+					check.NoError(t, lock.Release(t.Context()))
+					lock = world.WantTurn(t, turns, who)[0]
+					w.InLine(t, w.Key("a"), len(line)-1-i) // the second has entered, too
+				}
+				check.NoError(t, lock.Release(t.Context()))
+			})
+		})
+	}
 }
