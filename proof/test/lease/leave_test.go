@@ -188,7 +188,7 @@ func TestLeaveNamesTheLost(t *testing.T) {
 
 // Bad times are refused before anything is sent, and the lock stays as it is.
 func TestLeaveRefused(t *testing.T) {
-	world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
+	world.Scenario(t, func(t *testing.T, w *world.World) {
 		ctx := t.Context()
 		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("a"), world.Long, nil))
 		world.WantUnsent(t, w.RDB, &redislock.InvalidError{Argument: "ttl"}, func() error { return lock.Leave(ctx, 365*24*time.Hour+1) })
