@@ -86,8 +86,8 @@ func (l *listing) run(ctx context.Context, to cli.Streams, args []string) error 
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	meter := newMeter(to.Err)
-	query := survey.Query{Pattern: pattern, Foreign: conn.Prefix != "" || strings.Trim(pattern, "*") != "", Progress: meter.show, Notes: &l.notes}
+	meter := survey.NewMeter(to.Err)
+	query := survey.Query{Pattern: pattern, Foreign: conn.Prefix != "" || strings.Trim(pattern, "*") != "", Progress: meter.Show, Notes: &l.notes}
 	failed := survey.Locks(ctx, conn, query,
 		func(found []redislock.KeyState) error {
 			for _, s := range found {
@@ -98,7 +98,7 @@ func (l *listing) run(ctx context.Context, to cli.Streams, args []string) error 
 			l.states = append(l.states, slices.DeleteFunc(found, l.isLeftOut)...)
 			return nil
 		})
-	meter.settle()
+	meter.Settle()
 	if failed == nil {
 		if l.circles, err = l.deadlocks(ctx, conn); err != nil {
 			cli.Say(to.Err, "deadlocks could not be looked for: %v\n", err) // the list is complete all the same

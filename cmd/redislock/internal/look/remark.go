@@ -2,7 +2,6 @@ package look
 
 import (
 	"io"
-	"time"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/tree"
@@ -49,37 +48,3 @@ func (l *listing) remark(w io.Writer, conn *cli.Conn, pattern string, failed err
 		}
 	}
 }
-
-const (
-	// manyKeys are so many that one wants to know how far a survey is.
-	manyKeys = 20_000
-	// metered is how far apart two lines about that are, if they do not overwrite one another.
-	metered = 3 * time.Second
-)
-
-// A meter shows on stderr how far a survey is.
-type meter struct {
-	*cli.Screen
-	last time.Time
-}
-
-func newMeter(w io.Writer) *meter { return &meter{Screen: cli.NewScreen(w), last: time.Now()} }
-
-// show is called after each round of a survey.
-func (m *meter) show(done, all int64) {
-	text := "looked at " + count.Number(done) + " keys"
-	if all > 0 {
-		text = "looked at " + count.Number(done) + " of " + count.Number(all) + " keys"
-	}
-	switch {
-	case max(done, all) < manyKeys:
-	case m.Live:
-		m.Flash("%s", text)
-	case time.Since(m.last) >= metered:
-		m.last = time.Now()
-		m.Line("%s", text)
-	}
-}
-
-// settle takes what was shown away, where that can be done.
-func (m *meter) settle() { m.Settle() }

@@ -1,12 +1,9 @@
 package look
 
 import (
-	"bytes"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/seed-14de3678/redislock"
@@ -115,26 +112,4 @@ func TestWords(t *testing.T) {
 	if got := details(s)[0]; got != "intent of caller=job-7 (0s left)" {
 		t.Errorf("got %q", got)
 	}
-}
-
-// A survey of many keys says now and then how far it is; one of few keys says nothing.
-func TestMeter(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var b bytes.Buffer
-		m := newMeter(&b)
-		for done := range int64(10) {
-			m.show(done*100_000, 1_000_000)
-			m.show(done, 1000)
-			time.Sleep(time.Second)
-		}
-		m.settle()
-		want := ""
-		for _, n := range []int{3, 6, 9} {
-			want += fmt.Sprintf("looked at %d00 000 of 1 000 000 keys\n", n)
-		}
-		if got := b.String(); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	})
 }

@@ -2,29 +2,41 @@ package survey
 
 import (
 	"context"
+	"math/bits"
 	"time"
 )
 
-// mostPause is how long a survey waits between two rounds at most.
-const mostPause = 200 * time.Millisecond
+const (
+	// mostPause is how long a survey waits between two rounds at most.
+	mostPause = 200 * time.Millisecond
+	// leastLate is less than what matters to others. A pause costs the server more than it spares: a server that is busy does
+	// not go to sleep between two commands, and most of what a round takes is that it is woken.
+	leastLate = 500 * time.Microsecond
+)
 
-// A pace keeps a survey from being in the way of others. Each SCAN is as much work as any other, so one that takes longer
-// than the quickest one has waited for somebody.
+// A pace keeps a survey from being in the way of others. Rounds with about as many commands are about as much work, so
+// one that takes longer than the quickest of these has waited for somebody.
 type pace struct {
-	quickest time.Duration
-	late     time.Duration // the latest one, by how much
+	quickest [bits.UintSize]time.Duration // by the length of the number of commands
+	late     time.Duration                // the latest one, by how much
 }
 
-// took is told how long a SCAN has taken.
-func (p *pace) took(d time.Duration) {
-	if p.quickest == 0 || d < p.quickest {
-		p.quickest = d
+// took is told how long a round has taken.
+func (p *pace) took(d time.Duration, commands int) {
+	quickest := &p.quickest[bits.Len(uint(commands))]
+	if *quickest == 0 || d < *quickest {
+		*quickest = d
 	}
-	p.late = d - p.quickest
+	p.late = d - *quickest
 }
 
 // next returns how long to wait before the next round: a few times of what the server was late.
-func (p *pace) next() time.Duration { return min(3*p.late, mostPause) }
+func (p *pace) next() time.Duration {
+	if p.late < leastLate {
+		return 0
+	}
+	return min(3*p.late, mostPause)
+}
 
 // pause waits.
 func (p *pace) pause(ctx context.Context) error {

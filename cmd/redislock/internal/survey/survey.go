@@ -16,21 +16,20 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
-	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
 const (
 	// scanCount is how many keys one SCAN looks at, and so about how many commands a round has in each of its steps. The
 	// server does them one after the other: of 1000, others notice that they wait for half a millisecond; see BenchmarkLocks.
 	scanCount = 200
+	// matchCount is the same where few names match: those that do not are not sent.
+	matchCount = 400
 	// inspectCount is how many keys are inspected at a time: each is a script.
 	inspectCount = 20
 	// mostForeign is how many foreign keys are told one by one.
@@ -81,7 +80,11 @@ func Locks(ctx context.Context, conn *cli.Conn, q Query, found func([]redislock.
 	if q.Pattern != "" {
 		s.glob = parseGlob(q.Pattern)
 	}
-	counted := s.eachMaster(ctx, s.count)
+	s.match, s.count = match(conn.Prefix, q.Pattern), scanCount
+	if s.match != "" {
+		s.count = matchCount
+	}
+	counted := s.eachMaster(ctx, s.size)
 	return cmp.Or(s.eachMaster(ctx, s.scan), counted)
 }
 
@@ -90,7 +93,9 @@ type survey struct {
 	conn       *cli.Conn
 	client     *redislock.Client
 	query      Query
-	glob       glob // nil: every key
+	glob       glob   // nil: every key
+	match      string // what SCAN is asked for
+	count      int64  // its COUNT
 	notes      *Notes
 	all        int64 // keys on all servers
 	found      func([]redislock.KeyState) error
@@ -99,6 +104,18 @@ type survey struct {
 	moving     map[uint16]bool // slots of the Cluster that move from one master to another
 	strange    int             // foreign keys that were found
 	incomplete map[string]bool // keys about which not all is known because of that
+}
+
+// match is what SCAN is asked for: a little more than is looked for, because the names of what stands beside a key
+// have the name of the key inside. It is empty for all.
+func match(prefix, pattern string) string {
+	if prefix == "" && pattern == "" {
+		return ""
+	}
+	if strings.ContainsAny(pattern, `[\`) {
+		pattern = "" // what follows would be a part of it, if it has no end
+	}
+	return "*" + escape(prefix) + pattern + "*"
 }
 
 // eachMaster calls fn for each server, also if it fails for one of them, unless the survey is to end. It returns the first
@@ -116,141 +133,14 @@ func (s *survey) eachMaster(ctx context.Context, fn func(context.Context, *redis
 	return cmp.Or(err, first)
 }
 
-// count asks how many keys there are. Somebody who may not ask sees no more than how many were looked at.
-func (s *survey) count(ctx context.Context, one *redis.Client) error {
+// size asks how many keys there are. Somebody who may not ask sees no more than how many were looked at.
+func (s *survey) size(ctx context.Context, one *redis.Client) error {
 	n, err := one.DBSize(ctx).Result()
 	if err != nil && !redis.IsPermissionError(err) {
 		return fmt.Errorf("count the keys: %w", err)
 	}
 	s.all += n
 	return nil
-}
-
-// match is what SCAN is asked for: a little more than is looked for, because the names of what stands beside a key
-// have the name of the key inside. It is empty for all.
-func (s *survey) match() string {
-	if s.conn.Prefix == "" && s.query.Pattern == "" {
-		return ""
-	}
-	pattern := s.query.Pattern
-	if strings.ContainsAny(pattern, `[\`) {
-		pattern = "" // what follows would be a part of it, if it has no end
-	}
-	return "*" + escape(s.conn.Prefix) + pattern + "*"
-}
-
-// scan goes through the keys of one server.
-func (s *survey) scan(ctx context.Context, one *redis.Client) error {
-	var cursor uint64
-	var pace pace
-	for {
-		begun := time.Now()
-		names, next, err := one.Scan(ctx, cursor, s.match(), scanCount).Result()
-		if err != nil {
-			return fmt.Errorf("scan: %w", err)
-		}
-		pace.took(time.Since(begun))
-		if err := s.round(ctx, names); err != nil {
-			return err
-		}
-		s.progress(len(names))
-		if cursor = next; cursor == 0 {
-			return nil
-		}
-		if err := pace.pause(ctx); err != nil {
-			return err
-		}
-	}
-}
-
-// progress counts what a SCAN has looked at: with a pattern it does not say that.
-func (s *survey) progress(names int) {
-	if s.match() != "" {
-		names = max(names, scanCount)
-	}
-	s.notes.Keys += int64(names)
-	if s.all > 0 {
-		s.notes.Keys = min(s.notes.Keys, s.all)
-	}
-	if s.query.Progress != nil {
-		s.query.Progress(s.notes.Keys, s.all)
-	}
-}
-
-// round looks at the names that a SCAN has found.
-func (s *survey) round(ctx context.Context, names []string) error {
-	var certain []string   // somebody waits for these, or has
-	likely := []*suspect{} // the others
-	at := map[string]*suspect{}
-	for _, name := range names {
-		key, why := s.about(name)
-		switch {
-		case why == beside:
-			certain = append(certain, key)
-		case why == nothing:
-		case at[key] == nil:
-			at[key] = &suspect{key: key, name: s.conn.Prefix + key, why: why}
-			likely = append(likely, at[key])
-		default:
-			at[key].why = max(at[key].why, why)
-		}
-	}
-	proved, err := s.probe(ctx, likely)
-	if err != nil {
-		return err
-	}
-	return s.report(ctx, slices.Concat(certain, proved, s.foreign(likely)))
-}
-
-// foreign returns those that seem to be foreign, if they are asked for, and not too many.
-func (s *survey) foreign(suspects []*suspect) (keys []string) {
-	for _, one := range suspects {
-		switch {
-		case !one.foreign || !s.query.Foreign || s.seen[one.key]:
-		case s.strange < mostForeign:
-			s.strange++
-			keys = append(keys, one.key)
-		default:
-			s.notes.Foreign++
-		}
-	}
-	return keys
-}
-
-// A reason is why a key may be a lock. The greater one counts.
-type reason int
-
-const (
-	nothing    reason = iota // it is no lock, or none that is looked for
-	unknown                  // it exists
-	underFence               // it was given fencing numbers
-	prefixed                 // its name begins with the prefix
-	beside                   // somebody stands in line for it, or has an intent
-)
-
-// about returns the key that the name of a key is about, and why it may be a lock.
-func (s *survey) about(name string) (key string, why reason) {
-	if purpose, key, ok := slot.Apart(name); ok && isBeside[purpose] != nothing {
-		return s.inScope(key, isBeside[purpose])
-	}
-	if s.conn.Prefix != "" {
-		return s.inScope(name, prefixed)
-	}
-	return s.inScope(name, unknown)
-}
-
-var isBeside = map[string]reason{"line": beside, "intent": beside, "fence": underFence}
-
-// inScope returns a key by the name that it has for callers, and nothing if it is not looked for.
-func (s *survey) inScope(name string, why reason) (string, reason) {
-	key, ok := strings.CutPrefix(name, s.conn.Prefix)
-	if !ok || key == "" || s.glob != nil && !s.glob.match(key) {
-		return "", nothing
-	}
-	if s.conn.Prefix != "" {
-		why = max(why, prefixed)
-	}
-	return key, why
 }
 
 // report inspects keys, and hands over those that are locked or waited for, each once.

@@ -217,7 +217,9 @@ func TestRefusedKeys(t *testing.T) {
 		t.Errorf("%d keys behind the prefix were refused", notes.Refused)
 	}
 	check.NoError(t, rdb.Do(t.Context(), "acl", "setuser", "app", "-type").Err())
-	if _, err := survey1(t.Context(), open(t, cli.Redis{URL: url}), survey.Query{}); !redis.IsPermissionError(err) {
+	_, err := survey1(t.Context(), open(t, cli.Redis{URL: url}), survey.Query{})
+	// What somebody waits for is inspected first, and Redis 7.0 has no code for what a script may not do.
+	if !redis.IsPermissionError(err) && (err == nil || !strings.Contains(err.Error(), "can't run this command")) {
 		t.Errorf("without TYPE the error is %v", err)
 	}
 }

@@ -110,17 +110,15 @@ func (o *options) run(ctx context.Context, to cli.Streams, args []string) error 
 
 // look reads every lock that matches.
 func (o *options) look(ctx context.Context, conn *cli.Conn, to cli.Streams, pattern string) ([]redislock.KeyState, error) {
-	progress := cli.NewScreen(to.Err)
+	meter := survey.NewMeter(to.Err)
 	var states []redislock.KeyState
 	var notes survey.Notes
-	query := survey.Query{Pattern: pattern, Notes: &notes, Progress: func(done, all int64) {
-		progress.Flash("%d of %d keys", done, all)
-	}}
+	query := survey.Query{Pattern: pattern, Notes: &notes, Progress: meter.Show}
 	err := survey.Locks(ctx, conn, query, func(found []redislock.KeyState) error {
 		states = append(states, found...)
 		return nil
 	})
-	progress.Settle()
+	meter.Settle()
 	for _, unseen := range []struct {
 		n    int64
 		what string
