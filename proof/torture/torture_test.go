@@ -75,7 +75,7 @@ func parts() campaign.Parts {
 		Keys:     work.Keys,
 		Hire:     campaign.Hire,
 		Checkers: check.Checkers(),
-		Bounds:   check.Bounds{Late: 500 * time.Millisecond, Progress: 5 * time.Second},
+		Bounds:   check.Bounds{Late: 500 * time.Millisecond, Progress: 5 * time.Second, Shift: world.MostShift},
 		Times:    campaign.DefaultTimes,
 		Draw:     check.Picture,
 	}

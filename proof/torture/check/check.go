@@ -33,6 +33,7 @@ const (
 type Bounds struct {
 	Late     time.Duration // for which a process that runs may be late to say something
 	Progress time.Duration // from Settled until all that wait have an answer
+	Shift    time.Duration // by which the clock of a server is set ahead or back at most
 	Endless  bool          // no lease ends in this round: what the linear checker needs
 }
 

@@ -20,12 +20,17 @@ func behindOneAnother(a, b *history.Operation) bool {
 }
 
 // lateFor is how much later than a waiter another one has to be called to be certainly behind it. In one line it is certain at
-// once, but for a request that was under way for so long that those behind it have asked by themselves.
-func lateFor(waiter, later *history.Operation, b Bounds) time.Duration {
-	if behindOneAnother(waiter, later) {
+// once. But while requests are slow, those in a line ask by themselves, and a request says how long its waiter had waited when it
+// was sent, not when it was executed.
+func (r *round) lateFor(waiter, later *history.Operation, b Bounds) time.Duration {
+	slowed := time.Duration(0)
+	if waiter.Local {
+		slowed = r.slowed(span{waiter.At, later.End})
+	}
+	if slowed == 0 && behindOneAnother(waiter, later) {
 		return min(b.Late, atOnce)
 	}
-	return b.Late
+	return b.Late + slowed
 }
 
 // passed follows a hold that was passed on back to the lock that was obtained from Redis. wrong says why it cannot have been passed

@@ -102,5 +102,12 @@ func TestBehindOneAnother(t *testing.T) {
 		{name: "fenced and not", text: strings.Replace(text, "wait=20000 local", "wait=20000 local fenced", 1)},
 		{name: "of two", text: strings.NewReplacer(" 2.2 ", " 3.1 ", " 2.3 ", " 3.2 ", "lock=2", "lock=1").Replace(text)},
 		{name: "its process did not run for a moment", text: text + "\n 15 2 stall for=80"},
+		{name: "requests were slow for a while", text: "120 0.1 fault name=slow-disk\n 300 0.1 healed name=slow-disk" + text},
+		{name: "the clock was set back", text: "0 0.1 fault name=clock-back" + text},
+		{name: "the clock was set back, and ran on", text: "-300 0.1 fault name=clock-back\n -280 0.1 healed name=clock-back" + text},
+		{
+			name: "the clock was set back long ago", promise: check.Order, says: "obtain 1 of process 2 had stood in line for it",
+			text: "-800 0.1 fault name=clock-back\n -700 0.1 healed name=clock-back" + text,
+		},
 	})
 }

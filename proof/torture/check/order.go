@@ -57,7 +57,7 @@ func (r *round) ordered(key string, waiters, served []*hold, b Bounds) (found []
 		}
 		line = slices.DeleteFunc(line, func(h *hold) bool { return h.obtain.End <= came })
 		for _, waiter := range line {
-			if waiter == later || waiter.waiting+lateFor(waiter.obtain, later.obtain, b) >= came || !conflictAt(key, waiter.obtain, later.obtain) {
+			if waiter == later || waiter.waiting+r.lateFor(waiter.obtain, later.obtain, b) >= came || !conflictAt(key, waiter.obtain, later.obtain) {
 				continue
 			}
 			looked++
@@ -84,10 +84,12 @@ func (r *round) stoodInLine(waiter, later *hold, b Bounds) bool {
 		return false // it may have left the line before
 	case !o.Returned && !r.ran(process, until, b.Late):
 		return false
-	case later.obtain.At <= waiter.waiting+lateFor(o, later.obtain, b)+2*r.stalled(process, span{o.At, later.obtain.At}):
+	case later.obtain.At <= waiter.waiting+r.lateFor(o, later.obtain, b)+2*r.stalled(process, span{o.At, later.obtain.At}):
 		return false // it may have entered the line late
 	case until >= waiter.waiting+window(o.TTL) && (o.TTL <= 4*b.Late || r.stalled(process, span{o.At, until}) >= o.TTL/4):
 		return false // it may have had the lock, and not have known in time
+	case o.Local && r.isSetBack(span{o.At, until}, b):
+		return false // it may have entered late, behind all who stood there: see "In one process" in docs/waiting.md
 	case r.stalled(process, span{o.At, until}) >= 5*time.Second:
 		return false // it may have been taken for dead
 	}

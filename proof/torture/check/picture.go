@@ -81,9 +81,9 @@ func (r *round) drawing(f Finding) *drawing {
 	slices.Sort(d.processes)
 	margin := max((to-from)/20, 5*time.Millisecond)
 	d.span = span{from - margin, to + margin}
-	for _, s := range r.faults {
-		if s.overlaps(d.span) {
-			d.band(s)
+	for _, f := range r.faults {
+		if f.overlaps(d.span) {
+			d.band(f.span)
 		}
 	}
 	return d

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed-14de3678/redislock/proof/torture/history"
@@ -23,6 +24,12 @@ type span struct{ begin, end time.Duration }
 
 func (s span) overlaps(other span) bool { return s.begin < other.end && other.begin < s.end }
 
+// A fault is one of the plan, and when it was there.
+type fault struct {
+	span
+	name string
+}
+
 // A round is a history as checkers look at it.
 type round struct {
 	events  []history.Event
@@ -34,7 +41,7 @@ type round struct {
 	killed  map[int]time.Duration   // when it is known that the process is dead
 	left    map[int]time.Duration   // when the process ended by itself
 	wrote   map[int][]time.Duration // when the process wrote something
-	faults  []span                  // from the beginning of each to its end
+	faults  []fault                 // from the beginning of each to its end
 	breaks  []*history.Operation
 	locals  map[int][]*hold // of each process, the locks that were obtained by way of its own lines, in the order of their calls
 	outside time.Duration   // when the first fault began that was not done to a worker
@@ -99,7 +106,7 @@ func (r *round) take(e history.Event, open map[int]int) {
 		if !isOfWorker(e.Name) {
 			r.outside = min(r.outside, e.At)
 		}
-		r.faults = append(r.faults, span{e.At, forever})
+		r.faults = append(r.faults, fault{span{e.At, forever}, e.Name})
 	case history.Healed:
 		if i, ok := open[e.Op]; ok {
 			r.faults[i].end = e.At
@@ -165,6 +172,25 @@ func (r *round) disturbed(s span, effect time.Duration) bool {
 		}
 	}
 	return false
+}
+
+// slowed returns by how much a request may have been slower, in some part of a span, than without faults.
+func (r *round) slowed(s span) time.Duration {
+	sum := time.Duration(0)
+	for _, f := range r.faults {
+		if f.overlaps(s) && !isOfWorker(f.name) {
+			sum += min(f.end, s.end) - max(f.begin, s.begin)
+		}
+	}
+	return sum
+}
+
+// isSetBack reports whether the clock of a server may be less, in some part of a span, than it has been before. A fault that sets
+// a clock ahead sets it back in the end.
+func (r *round) isSetBack(s span, b Bounds) bool {
+	return slices.ContainsFunc(r.faults, func(f fault) bool {
+		return strings.HasPrefix(f.name, "clock-") && f.begin <= s.end && (f.end == forever || f.end+b.Shift >= s.begin)
+	})
 }
 
 // show returns the events of operations, the earliest first, and those that are given beside.

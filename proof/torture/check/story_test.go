@@ -13,7 +13,7 @@ import (
 )
 
 // bounds are those of histories that are written by hand.
-var bounds = check.Bounds{Late: 200 * time.Millisecond, Progress: 5 * time.Second}
+var bounds = check.Bounds{Late: 200 * time.Millisecond, Progress: 5 * time.Second, Shift: 500 * time.Millisecond}
 
 // story makes a history of lines. A line has the ms, the process and its operation, the kind, the action of a Call or the
 // outcome of a Return, and then fields such as write=a,b or until=700:

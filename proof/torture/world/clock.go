@@ -10,8 +10,8 @@ import (
 	"github.com/seed-14de3678/redislock/proof/torture/check"
 )
 
-// mostShift is how far a clock is set ahead or back at most. Leases of holders that have died last so much longer at most.
-const mostShift = 2 * time.Second
+// MostShift is how far a clock is set ahead or back at most. Leases of holders that have died last so much longer at most.
+const MostShift = 2 * time.Second
 
 // A hostClock is the wall clock of one server, and the pace of its disk.
 type hostClock struct {
@@ -92,7 +92,7 @@ func (w *world) clockFaults() []Nemesis {
 // clockAhead has the clock jump ahead, and back in the end.
 func (w *world) clockAhead(h *host, rng *rand.Rand, d time.Duration) error {
 	before := h.clock.now()
-	h.clock.set(min(mostShift, before+random.Between(rng, 100*time.Millisecond, mostShift)))
+	h.clock.set(min(MostShift, before+random.Between(rng, 100*time.Millisecond, MostShift)))
 	defer h.clock.set(before)
 	time.Sleep(d)
 	return nil
@@ -100,7 +100,7 @@ func (w *world) clockAhead(h *host, rng *rand.Rand, d time.Duration) error {
 
 // clockBack has the clock jump back.
 func (w *world) clockBack(h *host, rng *rand.Rand, d time.Duration) error {
-	back := max(-mostShift, h.clock.now()-random.Between(rng, 100*time.Millisecond, mostShift/2))
+	back := max(-MostShift, h.clock.now()-random.Between(rng, 100*time.Millisecond, MostShift/2))
 	for _, h := range w.alike(h) {
 		h.clock.set(back)
 	}

@@ -148,7 +148,7 @@ func (w *world) failoverStop(h *host, rng *rand.Rand, d time.Duration) error {
 func (w *world) replicaClock(h *host, rng *rand.Rand, d time.Duration) error {
 	to := w.others(h)[rng.IntN(len(w.hosts)-1)]
 	before := to.clock.now()
-	to.clock.set(before + random.Between(rng, 100*time.Millisecond, mostShift))
+	to.clock.set(before + random.Between(rng, 100*time.Millisecond, MostShift))
 	defer to.clock.set(before)
 	if err := w.handOver(h, to); err != nil {
 		return err
