@@ -374,6 +374,11 @@ dist: ## the tool for linux, darwin and windows, with man page, completions and 
 	@go run ./proof/dist -o $(CURDIR)/.bin/dist -version '$(VERSION)'
 	@ls -l .bin/dist
 
+# The version that is to be released has to be said.
+release-list: VERSION = v0.0.0
+release-list: ## all that a version has to pass, a night long, for docs/proof.md: VERSION=v0.1.0 ONLY=regexp FOR=5m LIST=1
+	@go run ./proof/release -version '$(VERSION)' -only '$(ONLY)' $(if $(filter command line,$(origin FOR)),-for $(FOR)) $(if $(LIST),-list)
+
 .PHONY: man
 man: ## the manual page of the tool, in a terminal
 	@go run ./cmd/redislock man | man -l -
