@@ -1,13 +1,9 @@
 package main
 
 import (
-	"fmt"
-	"os"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
-	"unsafe"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
@@ -16,56 +12,15 @@ import (
 // An asked is the tool on a terminal, where somebody answers it.
 type asked struct {
 	*process
-	master *os.File
-	screen written
+	*tty
 }
 
-// ask starts the tool on a new pseudo-terminal, which is its controlling one.
+// ask starts the tool on a terminal of its own.
 func ask(t *testing.T, args ...string) *asked {
 	t.Helper()
-	a := &asked{process: newProcess(t, args...)}
-	a.master = check.Must[*os.File](t)(os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0))
-	t.Cleanup(func() { a.master.Close() })
-	var number, unlocked uint32
-	for request, to := range map[uintptr]unsafe.Pointer{
-		syscall.TIOCSPTLCK: unsafe.Pointer(&unlocked), syscall.TIOCGPTN: unsafe.Pointer(&number),
-	} {
-		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, a.master.Fd(), request, uintptr(to)); errno != 0 {
-			t.Fatalf("no pseudo-terminal: %v", errno)
-		}
-	}
-	tty := check.Must[*os.File](t)(os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0))
-	defer tty.Close()
-	a.Stdin, a.Stdout, a.Stderr = tty, tty, tty
-	a.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	a.start(t)
-	go func() {
-		buffer := make([]byte, 4096)
-		for {
-			n, err := a.master.Read(buffer)
-			_, _ = a.screen.Write(buffer[:n])
-			if err != nil {
-				return
-			}
-		}
-	}()
+	a := &asked{newProcess(t, args...), newTTY(t, 80, 24)}
+	a.run(a.process)
 	return a
-}
-
-// shows waits until the screen has a text so many times.
-func (a *asked) shows(t *testing.T, text string, times int) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); strings.Count(a.screen.String(), text) < times; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("the screen does not show %q %d times:\n%s", text, times, a.screen.String())
-		}
-	}
-}
-
-// types types.
-func (a *asked) types(t *testing.T, text string) {
-	t.Helper()
-	check.Must[int](t)(a.master.WriteString(text))
 }
 
 func (a *asked) wantEnd(t *testing.T, status int, parts ...string) {
@@ -74,7 +29,7 @@ func (a *asked) wantEnd(t *testing.T, status int, parts ...string) {
 		t.Errorf("exit status %d, want %d\n%s", got, status, a.screen.String())
 	}
 	for _, part := range parts {
-		a.shows(t, part, 1)
+		a.shows(part)
 	}
 }
 
@@ -83,12 +38,12 @@ func TestBreakAsks(t *testing.T) {
 	t.Parallel()
 	addr, rdb, key := shared(t)
 	crew := holdAndWait(t, rdb, key)
-	a := ask(t, "break", "-redis", "redis://"+addr, "-reason", "the host hangs", key, key+"free")
-	a.shows(t, "Break 1 holder of 1 key? [y/N] ", 1)
-	a.shows(t, key+": write-locked by host=web-3 pid=812 prog=shop, since ", 1)
-	a.shows(t, "next in line: host=web-4 pid=97 prog=shop, to write", 1)
-	a.shows(t, key+"free: free", 1)
-	a.types(t, "y\n")
+	a := ask(t, "break", "--redis", "redis://"+addr, "--reason", "the host hangs", key, key+"free")
+	a.shows("Break 1 holder of 1 key? [y/N] ")
+	a.shows(key + ": write-locked by host=web-3 pid=812 prog=shop, since ")
+	a.shows("next in line: host=web-4 pid=97 prog=shop, to write")
+	a.shows(key + "free: free")
+	a.press("y\n")
 	a.wantEnd(t, 0, "taken from host=web-3 pid=812 prog=shop", "now write-locked by host=web-4 pid=97 prog=shop")
 	crew.wantBroken(t, "the host hangs")
 }
@@ -107,9 +62,9 @@ func TestBreakAnswers(t *testing.T) {
 			t.Parallel()
 			addr, rdb, key := shared(t)
 			lock := holder(t, rdb, "me", key)
-			a := ask(t, "break", "-redis", "redis://"+addr, key)
-			a.shows(t, "[y/N] ", 1)
-			a.types(t, tt.text)
+			a := ask(t, "break", "--redis", "redis://"+addr, key)
+			a.shows("[y/N] ")
+			a.press(tt.text)
 			a.wantEnd(t, tt.status)
 			if tt.status != 0 {
 				wantHeld(t, lock)
@@ -123,16 +78,16 @@ func TestBreakAsksAgain(t *testing.T) {
 	t.Parallel()
 	addr, rdb, key := shared(t)
 	first := holder(t, rdb, "the first", key)
-	a := ask(t, "break", "-redis", "redis://"+addr, key)
-	a.shows(t, "[y/N] ", 1)
+	a := ask(t, "break", "--redis", "redis://"+addr, key)
+	a.shows("[y/N] ")
 	check.NoError(t, first.Release(t.Context()))
 	second := holder(t, rdb, "the second", key)
-	a.types(t, "y\n")
-	a.shows(t, "[y/N] ", 2)
-	a.shows(t, "Meanwhile somebody else has come", 1)
-	a.shows(t, "write-locked by the second", 1)
+	a.press("y\n")
+	a.showsTimes("[y/N] ", 2)
+	a.shows("Meanwhile somebody else has come")
+	a.shows("write-locked by the second")
 	wantHeld(t, second)
-	a.types(t, "n\n")
+	a.press("n\n")
 	a.wantEnd(t, 1, "nothing was broken")
 	wantHeld(t, second)
 }
@@ -148,10 +103,10 @@ func TestBreakAsksOnce(t *testing.T) {
 	}
 	one := read("one")
 	read("two")
-	a := ask(t, "break", "-redis", "redis://"+addr, key)
-	a.shows(t, "Break 2 holders of 1 key? [y/N] ", 1)
+	a := ask(t, "break", "--redis", "redis://"+addr, key)
+	a.shows("Break 2 holders of 1 key? [y/N] ")
 	check.NoError(t, one.Release(t.Context()))
-	a.types(t, "y\n")
+	a.press("y\n")
 	a.wantEnd(t, 0, key+": taken from two")
 	if strings.Contains(a.screen.String(), "taken from one") {
 		t.Errorf("it says that it has broken who had gone:\n%s", a.screen.String())
@@ -162,5 +117,5 @@ func TestBreakAsksOnce(t *testing.T) {
 func TestBreakAsksNobody(t *testing.T) {
 	t.Parallel()
 	addr, _, key := shared(t)
-	ask(t, "break", "-redis", "redis://"+addr, key).wantEnd(t, 0, key+": nobody is broken", "now free")
+	ask(t, "break", "--redis", "redis://"+addr, key).wantEnd(t, 0, key+": nobody is broken", "now free")
 }

@@ -87,7 +87,7 @@ func wantHeld(t *testing.T, lock *redislock.Lock) {
 // onServer runs the tool against a server.
 func onServer(t *testing.T, addr string, args ...string) (stdout, stderr string, status int) {
 	t.Helper()
-	return runTool(t, append(args, "-redis", "redis://"+addr)...)
+	return runTool(t, append(args, "--redis", "redis://"+addr)...)
 }
 
 func wantStatus(t *testing.T, got, want int, stdout, stderr string, parts ...string) {
@@ -132,12 +132,12 @@ func jsonLines[T any](t *testing.T, text string) (all []T) {
 	return all
 }
 
-// With -yes it breaks without a question. Whoever listens hears the reason, and so does the log.
+// With --yes it breaks without a question. Whoever listens hears the reason, and so does the log.
 func TestBreakYes(t *testing.T) {
 	t.Parallel()
 	addr, rdb, key := shared(t)
 	crew, before := holdAndWait(t, rdb, key), time.Now().Add(-time.Hour)
-	stdout, stderr, status := onServer(t, addr, "break", "-yes", "-json", "-reason", "the host hangs", key, key+"free")
+	stdout, stderr, status := onServer(t, addr, "break", "--yes", "--json", "--reason", "the host hangs", key, key+"free")
 	wantStatus(t, status, 0, stdout, stderr, "level=WARN", `reason="the host hangs"`)
 	crew.wantBroken(t, "the host hangs")
 	lines := jsonLines[brokenLine](t, stdout)
@@ -158,7 +158,7 @@ func TestBreakNeedsATerminal(t *testing.T) {
 	addr, rdb, key := shared(t)
 	lock := holder(t, rdb, "me", key)
 	stdout, stderr, status := onServer(t, addr, "break", key)
-	wantStatus(t, status, 2, stdout, stderr, "no terminal", "-yes")
+	wantStatus(t, status, 2, stdout, stderr, "no terminal", "--yes")
 	wantHeld(t, lock)
 }
 
@@ -171,7 +171,7 @@ func TestBreakNoLock(t *testing.T) {
 	check.NoError(t, rdb.ZAdd(t.Context(), key+"scores", redis.Z{Score: float64(time.Now().Add(2 * time.Hour).UnixMilli()), Member: "alice"}).Err())
 	check.NoError(t, rdb.Expire(t.Context(), key+"scores", time.Hour).Err())
 	for name, kind := range map[string]string{"list": "list", "scores": "zset"} {
-		stdout, stderr, status := onServer(t, addr, "break", "-yes", key, key+name)
+		stdout, stderr, status := onServer(t, addr, "break", "--yes", key, key+name)
 		wantStatus(t, status, 65, stdout, stderr, key+name, "holds a "+kind+" that is no lock")
 	}
 	wantHeld(t, lock)
@@ -183,17 +183,17 @@ func TestBreakBadInput(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"break", "-yes"}, "no key is given"},
-		{[]string{"break", "-yes", "k", ""}, "key 2 is empty"},
-		{[]string{"break", "-yes", "-reason", strings.Repeat("x", 1025), "k"}, "-reason has 1025 bytes"},
+		{[]string{"break", "--yes"}, "no key is given"},
+		{[]string{"break", "--yes", "k", ""}, "key 2 is empty"},
+		{[]string{"break", "--yes", "--reason", strings.Repeat("x", 1025), "k"}, "--reason has 1025 bytes"},
 		{[]string{"wait"}, "no key is given"},
-		{[]string{"wait", "-timeout", "-1s", "k"}, "-timeout is -1s"},
-		{[]string{"wait", "-timeout", "soon", "k"}, "soon"},
+		{[]string{"wait", "--wait", "-1s", "k"}, "--wait is -1s"},
+		{[]string{"wait", "--wait", "soon", "k"}, "soon"},
 	} {
 		stdout, stderr, status := onServer(t, "127.0.0.1:1", tt.args...) // nothing is asked there
 		wantStatus(t, status, 2, stdout, stderr, tt.want)
 	}
-	for _, command := range [][]string{{"break", "-yes", "k"}, {"wait", "k"}} {
+	for _, command := range [][]string{{"break", "--yes", "k"}, {"wait", "k"}} {
 		stdout, stderr, status := onServer(t, "127.0.0.1:1", command...)
 		wantStatus(t, status, 69, stdout, stderr, "127.0.0.1:1")
 	}
@@ -205,7 +205,7 @@ func TestBreakShowsSafely(t *testing.T) {
 	addr, rdb, prefix := shared(t)
 	key := "a\x1b[2J b"
 	holder(t, rdb, "\x1b]0;title\a", prefix+key)
-	stdout, stderr, status := onServer(t, addr, "break", "-yes", "-prefix", prefix, key)
+	stdout, stderr, status := onServer(t, addr, "break", "--yes", "--prefix", prefix, key)
 	wantStatus(t, status, 0, stdout, stderr, `"a\x1b[2J b": taken from "\x1b]0;title\a"`, "now free")
 	if strings.ContainsAny(stdout, "\x1b\a") || strings.Contains(stdout, prefix) {
 		t.Errorf("it writes %q", stdout)
@@ -225,11 +225,11 @@ func TestBreakCluster(t *testing.T) {
 	url := "redis://" + cluster.Addrs()[0] + "?addr=" + cluster.Addrs()[1]
 	one := cluster.MasterOf("b").Client(t)
 	check.NoError(t, one.Do(t.Context(), "ACL", "SETUSER", "default", "-zadd").Err())
-	stdout, stderr, status := runTool(t, "break", "-yes", "-redis", url, "a", "b", "c")
+	stdout, stderr, status := runTool(t, "break", "--yes", "--redis", url, "a", "b", "c")
 	wantStatus(t, status, 1, stdout, stderr, "a: taken from me a", "c: taken from me c", "1 of 3 parts have failed")
 	wantHeld(t, locks["b"])
 	check.NoError(t, one.Do(t.Context(), "ACL", "SETUSER", "default", "+zadd").Err())
-	stdout, stderr, status = runTool(t, "break", "-yes", "-redis", url, "a", "b", "c")
+	stdout, stderr, status = runTool(t, "break", "--yes", "--redis", url, "a", "b", "c")
 	wantStatus(t, status, 0, stdout, stderr, "a: nobody is broken", "b: taken from me b")
 	if strings.Contains(stdout, "me a") {
 		t.Errorf("it breaks twice:\n%s", stdout)
@@ -252,6 +252,29 @@ func TestBreakUnknown(t *testing.T) {
 	c := redislock.New(b.Client(t))
 	t.Cleanup(c.Close)
 	check.Must[[]redislock.Holder](t)(c.Break(t.Context(), []string{key + "free"}, ""))
-	stdout, stderr, status := runTool(t, "break", "-yes", key, "-redis", "redis://"+relay.Addr()+"?read_timeout=2s&max_retries=-1")
+	stdout, stderr, status := runTool(t, "break", "--yes", key, "--redis", "redis://"+relay.Addr()+"?read_timeout=2s&max_retries=-1")
 	wantStatus(t, status, 69, stdout, stderr, "it is not known whether "+key+" was broken")
+}
+
+// A dry run says who would lose the key, and takes nothing.
+func TestBreakDry(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Redis)
+	client := redislock.New(server.Client(t))
+	t.Cleanup(client.Close)
+	lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"k"}, time.Hour, &redislock.Options{Metadata: "host=web-3"}))
+	stdout, stderr, status := runTool(t, "break", "--dry-run", "--redis", server.Addr(), "k")
+	if status != 0 || !strings.HasPrefix(stdout, "k: write-locked by host=web-3") || stderr != "nothing was broken: it is a dry run\n" {
+		t.Errorf("status %d, %q, %q", status, stdout, stderr)
+	}
+	stdout, _, _ = runTool(t, "break", "--dry-run", "--json", "--redis", server.Addr(), "k")
+	if found := objects(t, stdout); len(found) != 1 || found[0]["dry_run"] != true || len(found[0]["broken"].([]any)) != 1 {
+		t.Errorf("got %s", stdout)
+	}
+	if _, err := lock.TTL(t.Context()); err != nil {
+		t.Errorf("the lock is gone: %v", err)
+	}
+	if stdout, _, status := runTool(t, "break", "-y", "--redis", server.Addr(), "k"); status != 0 || !strings.HasPrefix(stdout, "k: taken from host=web-3") {
+		t.Errorf("-y: status %d, %q", status, stdout)
+	}
 }

@@ -8,16 +8,20 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
-// needProgram skips the test where a program is missing. In the gate bash has to be there.
+// needProgram skips the test where a program is missing. In the gate the shells have to be there.
 func needProgram(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
-	if err != nil && name == "bash" && os.Getenv("CI") == "true" {
-		t.Fatal("not run: no bash")
+	if shells := []string{"bash", "zsh", "fish"}; err != nil && slices.Contains(shells, name) && os.Getenv("CI") == "true" {
+		t.Fatalf("not run: no %s", name)
 	}
 	if err != nil {
 		t.Skipf("not run: no %s", name)
@@ -27,11 +31,11 @@ func needProgram(t *testing.T, name string) string {
 
 // output returns what a program writes to its standard output with a text as its input, and fails the test if it writes to
 // its standard error.
-func outputOf(t *testing.T, input, program string, args ...string) string {
+func outputOf(t *testing.T, env []string, input, program string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Dir, cmd.Stdin = t.TempDir(), strings.NewReader(input)
-	cmd.Env = append(os.Environ(), "HOME="+cmd.Dir, "XDG_CONFIG_HOME="+cmd.Dir, "XDG_DATA_HOME="+cmd.Dir)
+	cmd.Env = append(env, "HOME="+cmd.Dir, "XDG_CONFIG_HOME="+cmd.Dir, "XDG_DATA_HOME="+cmd.Dir)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -41,105 +45,111 @@ func outputOf(t *testing.T, input, program string, args ...string) string {
 	return string(out)
 }
 
-// completions are what a shell offers for the last word of a command line, and what it does not offer.
+// completions are what a shell offers for the last word of a command line, and what it does not offer. The server has locks of
+// orders:17, orders:18 and nightly.
 var completions = []struct {
 	line       string
 	want, none []string
 }{
-	{"redislock ", []string{"run", "ls", "help", "completion"}, []string{"-redis"}},
+	{"redislock ", []string{"run", "ls", "help", "completion"}, []string{"__supervise"}},
 	{"redislock de", []string{"demo"}, []string{"run"}},
-	{"redislock demo ", []string{"money", "backoff"}, []string{"run", "-quick"}},
+	{"redislock demo ", []string{"money", "backoff"}, []string{"run"}},
 	{"redislock demo money b", []string{"backoff"}, []string{"money"}},
-	{"redislock demo -", []string{"-quick", "-redis", "-h"}, []string{"money"}},
-	{"redislock demo -quick con", []string{"conflict"}, nil},
+	{"redislock demo --", []string{"--quick", "--redis"}, []string{"money"}},
+	{"redislock demo --quick con", []string{"conflict"}, nil},
 	{"redislock completion ", []string{"bash", "zsh", "fish"}, nil},
-	{"redislock help ex", nil, []string{"run"}},
-	{"redislock help d", []string{"doctor", "demo"}, nil},
-	{"redislock demo -redis m", nil, []string{"money"}},
+	{"redislock help d", []string{"doctor", "demo"}, []string{"run"}},
+	{"redislock ls --sort ", []string{"ttl", "waiting"}, []string{"orders:17"}},
+	{"redislock doctor --only ev", []string{"eviction"}, nil},
+	{"redislock show ", []string{"orders:17", "orders:18", "nightly"}, []string{"other"}},
+	{"redislock show orders:17 ", []string{"orders:18"}, []string{"orders:17"}},
+	{"redislock run n", []string{"nightly"}, []string{"orders:17"}},
+	{"redislock run nightly -- ", nil, []string{"orders:17"}},
 }
 
-func testCompletions(t *testing.T, complete func(t *testing.T, line string) []string) {
+// withLocks is the environment of a shell that completes, with the tool in its path and a server that has some locks.
+func withLocks(t *testing.T) []string {
 	t.Helper()
+	server := redistest.Start(t, redistest.Redis)
+	client := redislock.New(server.Client(t))
+	t.Cleanup(client.Close)
+	for _, key := range []string{"orders:17", "orders:18", "nightly"} {
+		check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{key}, time.Hour, nil))
+	}
+	check.NoError(t, server.Client(t).Set(t.Context(), "other", "x", 0).Err())
+	bin := t.TempDir()
+	check.NoError(t, os.Symlink(check.Must[string](t)(os.Executable()), filepath.Join(bin, "redislock")))
+	return append(newProcess(t).Env, cli.RedisVariable+"=redis://"+server.Addr(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+}
+
+// What the scripts of all shells ask the tool itself.
+func TestCompletion(t *testing.T) {
+	t.Parallel()
+	env := withLocks(t)
 	for _, tt := range completions {
-		got := complete(t, tt.line)
-		for _, word := range tt.want {
-			if !slices.Contains(got, word) {
-				t.Errorf("%s| offers %q, want %s", tt.line, got, word)
-			}
-		}
-		for _, word := range tt.none {
-			if slices.Contains(got, word) {
-				t.Errorf("%s| offers %s", tt.line, word)
-			}
+		p := newProcess(t, append([]string{"__complete"}, strings.Split(tt.line, " ")[1:]...)...)
+		p.Env = env
+		p.start(t)
+		status := p.status(t)
+		wantOffered(t, tt.line, strings.Split(p.stdout.String(), "\n"), tt.want, tt.none)
+		if status != 0 {
+			t.Errorf("%s| status %d: %s", tt.line, status, p.stderr.String())
 		}
 	}
 }
 
-func TestCompletionBash(t *testing.T) {
-	t.Parallel()
-	bash := needProgram(t, "bash")
-	script, _, _ := runTool(t, "completion", "bash")
-	testCompletions(t, func(t *testing.T, line string) []string {
-		t.Helper()
-		words := strings.Split(line, " ")
-		return strings.Fields(outputOf(t, script+"\nCOMP_WORDS=('"+strings.Join(words, "' '")+"')\n"+
-			"COMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_redislock\nprintf '%s\\n' \"${COMPREPLY[@]}\"\n", bash, "--norc"))
-	})
-}
-
-// zsh completes in its line editor alone, so its own functions are replaced by ones that say what they are told.
-func TestCompletionZsh(t *testing.T) {
-	t.Parallel()
-	zsh := needProgram(t, "zsh")
-	script, _, _ := runTool(t, "completion", "zsh")
-	check.NoError(t, os.WriteFile(filepath.Join(t.TempDir(), "_redislock"), []byte(script), 0o600))
-	got := outputOf(t, "autoload -U compinit; compinit -u -d ./dump\n"+script+"\nprint $+functions[_redislock] $_comps[redislock]\n"+
-		"_describe() { print -l $commands }\n_arguments() { print -l -- $@ }\n"+
-		"words=(redislock ''); CURRENT=2; _redislock\nwords=(redislock demo ''); CURRENT=3; _redislock\n", zsh, "-f")
-	for _, want := range []string{"1 _redislock\n", "doctor:", "-quick[play the timed acts", "*:argument:(money conflict"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("zsh has no %q in:\n%s", want, got)
+func wantOffered(t *testing.T, line string, got, want, none []string) {
+	t.Helper()
+	for i, offered := range got {
+		got[i], _, _ = strings.Cut(strings.TrimSpace(offered), "\t")
+	}
+	for _, word := range want {
+		if !slices.Contains(got, word) {
+			t.Errorf("%s| offers %q, want %s", line, got, word)
+		}
+	}
+	for _, word := range none {
+		if slices.Contains(got, word) {
+			t.Errorf("%s| offers %s", line, word)
 		}
 	}
 }
 
-func TestCompletionFish(t *testing.T) {
+// The scripts are loaded by their shells, and complete there.
+func TestCompletionInShells(t *testing.T) {
 	t.Parallel()
-	fish := needProgram(t, "fish")
-	script, _, _ := runTool(t, "completion", "fish")
-	testCompletions(t, func(t *testing.T, line string) []string {
-		t.Helper()
-		var words []string
-		for offered := range strings.Lines(outputOf(t, script+"\ncomplete -C '"+line+"'\n", fish, "--no-config")) {
-			word, _, _ := strings.Cut(strings.TrimSpace(offered), "\t")
-			words = append(words, word)
-		}
-		return words
-	})
-}
-
-// Each command line that a script completes has the flags and the words of the command.
-func TestCompletionIsComplete(t *testing.T) {
-	t.Parallel()
-	for _, shell := range []string{"bash", "zsh", "fish"} {
-		script, stderr, status := runTool(t, "completion", shell)
-		if status != 0 || stderr != "" {
-			t.Errorf("%s: status %d: %s", shell, status, stderr)
-		}
-		for _, c := range tool().Commands {
-			if strings.Contains(script, " "+c.Name+" ") == c.Hidden && c.Hidden {
-				t.Errorf("%s: %s is hidden, and is offered", shell, c.Name)
+	env := withLocks(t)
+	const line = "redislock show ord"
+	for shell, script := range map[string]string{
+		"bash": "source <(redislock completion bash)\nCOMP_LINE='" + line + "' COMP_POINT=${#COMP_LINE} COMP_WORDS=(" + line + ") COMP_CWORD=2\n" +
+			"_get_comp_words_by_ref() { cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words=(\"${COMP_WORDS[@]}\") cword=$COMP_CWORD; }\n" +
+			"__ltrim_colon_completions() { :; }\ncompopt() { :; }\n__start_redislock\nprintf '%s\\n' \"${COMPREPLY[@]}\"\n",
+		// zsh completes in its line editor alone, so the function that shows what there is says it.
+		"zsh": "autoload -U compinit; compinit -u -d ./dump\nsource <(redislock completion zsh)\n" +
+			"_describe() { print -l $completions }\nwords=(" + line + "); CURRENT=3; _redislock\n",
+		"fish": "redislock completion fish | source\ncomplete -C '" + line + "'\n",
+	} {
+		t.Run(shell, func(t *testing.T) {
+			t.Parallel()
+			args := map[string][]string{"bash": {"--norc"}, "zsh": {"-f"}, "fish": {"--no-config"}}[shell]
+			got := outputOf(t, env, script, needProgram(t, shell), args...)
+			for _, want := range []string{"orders:17", "orders:18"} {
+				if !strings.Contains(strings.ReplaceAll(got, `\:`, ":"), want) {
+					t.Errorf("no %s in %q", want, got)
+				}
 			}
-			if !c.Hidden && !strings.Contains(script, c.Name) {
-				t.Errorf("%s: no %s", shell, c.Name)
+			if strings.Contains(got, "nightly") {
+				t.Errorf("nightly is offered: %q", got)
 			}
-		}
+		})
 	}
 }
 
 func TestManualPage(t *testing.T) {
 	t.Parallel()
 	page, stderr, status := runTool(t, "man")
+	of, more, bad := runTool(t, "man", "run")
+	page, stderr, status = page+of, stderr+more, status+bad
 	if status != 0 || stderr != "" {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
@@ -147,14 +157,14 @@ func TestManualPage(t *testing.T) {
 	check.NoError(t, os.WriteFile(file, []byte(page), 0o600))
 	t.Run("mandoc", func(t *testing.T) {
 		t.Parallel()
-		if got := outputOf(t, "", needProgram(t, "mandoc"), "-Tlint", "-W", "error", file); got != "" {
+		if got := outputOf(t, os.Environ(), "", needProgram(t, "mandoc"), "-Tlint", "-W", "error", file); got != "" {
 			t.Error(got)
 		}
 	})
 	t.Run("groff", func(t *testing.T) {
 		t.Parallel()
-		got := outputOf(t, "", needProgram(t, "groff"), "-ww", "-man", "-Tascii", "-P-cbou", file)
-		for _, want := range []string{"redislock demo [flags] [act ...]", "-quick", "EXIT STATUS", "redislock completion bash"} {
+		got := outputOf(t, os.Environ(), "", needProgram(t, "groff"), "-ww", "-man", "-Tascii", "-P-cbou", file)
+		for _, want := range []string{"SEE ALSO", "Exit status", "REDISLOCK_REDIS", "wait in line for at most", "redislock run -n --at-least 1m"} {
 			if !strings.Contains(got, want) {
 				t.Errorf("no %q in:\n%s", want, got)
 			}

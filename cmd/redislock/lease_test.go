@@ -24,11 +24,11 @@ func TestLeaseReadsAlike(t *testing.T) {
 	waitInLine(t, rdb, "k", "somebody else", lease)
 	check.NoError(t, rdb.Wait(t.Context(), 1, time.Minute).Err())
 	for _, line := range []string{
-		"ls -l", "show k", "watch -n 1", "watch -n 1 k", "run -once k -- true", "wait -timeout 50ms k", "tree",
-		"doctor -only clocks -ttl " + lease.String(), "break -yes k", // which comes last
+		"ls -l", "show k", "watch --count 1", "watch --count 1 k", "run --no-wait k -- true", "wait --wait 50ms k", "tree",
+		"doctor --only clocks --ttl " + lease.String(), "break --yes k", // which comes last
 	} {
 		command, rest, _ := strings.Cut(line, " ")
-		args := append([]string{command, "-redis", "redis://" + primary.Addr()}, strings.Fields(rest)...)
+		args := append([]string{command, "--redis", "redis://" + primary.Addr()}, strings.Fields(rest)...)
 		if stdout, stderr, _ := runTool(t, args...); !strings.Contains(stdout+stderr, want) {
 			t.Errorf("%s writes\n%s%swant %s in it", line, stdout, stderr, want)
 		}

@@ -53,7 +53,7 @@ func waitInLine(t *testing.T, rdb *redis.Client, name, metadata string, alive ti
 	check.NoError(t, rdb.Expire(t.Context(), line, time.Hour).Err())
 }
 
-// objects reads what -json has written.
+// objects reads what --json has written.
 func objects(t *testing.T, text string) (all []map[string]any) {
 	t.Helper()
 	for line := range strings.Lines(text) {
@@ -83,7 +83,7 @@ func TestShow(t *testing.T) {
 	server := redistest.Start(t, redistest.Redis)
 	plantOrders(t, server.Addr())
 	show := func(args ...string) (stdout, stderr string, status int) {
-		return runTool(t, append([]string{"show", "-redis", "redis://" + server.Addr(), "-prefix", "lock:"}, args...)...)
+		return runTool(t, append([]string{"show", "--redis", "redis://" + server.Addr(), "--prefix", "lock:"}, args...)...)
 	}
 	stdout, stderr, status := show("orders:17", "prices", "report:daily", "nothing")
 	if status != 0 || stderr != "" {
@@ -103,7 +103,7 @@ func TestShow(t *testing.T) {
 		t.Errorf("exit status %d: %s", status, stdout)
 	}
 	wantText(t, "stderr", stderr, "redislock show: stock is foreign: it holds something that is no lock\n")
-	stdout, _, status = show("-json", "stock", "orders:17")
+	stdout, _, status = show("--json", "stock", "orders:17")
 	all := objects(t, stdout)
 	if status != 65 || len(all) != 2 || all[0]["mode"] != "foreign" || all[0]["type"] != "hash" || all[0]["ttl_ms"] != nil || all[1]["waiting"] != 1.0 {
 		t.Errorf("exit status %d: %v", status, all)
@@ -113,17 +113,17 @@ func TestShow(t *testing.T) {
 func TestLookUsage(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"ls -sort size":    `-sort is key, ttl, waiting or since, not "size"`,
-		"ls a b":           "there is one pattern at most, and here are 2; quote it",
-		"show":             "no key is given",
-		"show -prefix {a}": "no key is given",
+		"ls --sort size":    `--sort is key, ttl, waiting or since, not "size"`,
+		"ls a b":            "there is one pattern at most, and here are 2; quote it",
+		"show":              "no key is given",
+		"show --prefix {a}": "no key is given",
 	} {
-		_, stderr, status := runTool(t, append(strings.Fields(args), "-redis", "redis://127.0.0.1:1")...)
+		_, stderr, status := runTool(t, append(strings.Fields(args), "--redis", "redis://127.0.0.1:1")...)
 		if status != 2 || !strings.Contains(stderr, want) {
 			t.Errorf("%s: exit status %d: %s", args, status, stderr)
 		}
 	}
-	_, stderr, status := runTool(t, "show", "-redis", "redis://127.0.0.1:1", "a", "")
+	_, stderr, status := runTool(t, "show", "--redis", "redis://127.0.0.1:1", "a", "")
 	if status != 2 || !strings.Contains(stderr, "key 2 is empty") {
 		t.Errorf("exit status %d: %s", status, stderr)
 	}

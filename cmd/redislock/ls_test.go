@@ -28,44 +28,44 @@ func TestLs(t *testing.T) {
 	ls := func(args ...string) (stdout, stderr string) {
 		t.Helper()
 		var o output
-		if status := tool().Run(t.Context(), o.streams(), append([]string{"ls", "-redis", url}, args...)); status != 0 {
+		if status := tool().Run(t.Context(), o.streams(), append([]string{"ls", "--redis", url}, args...)); status != 0 {
 			t.Errorf("ls %q: exit status %d: %s", args, status, &o.err)
 		}
 		return o.out.String(), o.err.String()
 	}
 	keysOf := func(args ...string) (keys []string) {
 		t.Helper()
-		stdout, _ := ls(append(args, "-json")...)
+		stdout, _ := ls(append(args, "--json")...)
 		for _, o := range objects(t, stdout) {
 			keys = append(keys, o["key"].(string))
 		}
 		return keys
 	}
 	for args, want := range map[string][]string{
-		"":                              {"lock:orders:17", "lock:prices", "lock:report:daily"},
-		"-prefix lock:":                 {"orders:17", "prices", "report:daily", "stock"},
-		"-prefix lock: -sort ttl":       {"orders:17", "prices", "report:daily", "stock"},
-		"-prefix lock: -sort waiting":   {"orders:17", "prices", "report:daily", "stock"},
-		"-prefix lock: -sort since":     {"orders:17", "prices", "report:daily", "stock"},
-		"-prefix lock: -waiting":        {"orders:17"},
-		"-prefix lock: -held":           {"orders:17", "prices", "report:daily"},
-		"-prefix lock: -holder web-4":   {"orders:17"},
-		"-prefix lock: -holder web-5":   {"prices"},
-		"-prefix lock: -holder nobody":  nil,
-		"-prefix lock: p*":              {"prices"},
-		"-prefix lock: prices":          {"prices"},
-		"-prefix lock: prices -waiting": nil,
-		"-prefix lock: stock":           {"stock"},
-		"lock:s*":                       {"lock:stock"},
-		"*":                             {"lock:orders:17", "lock:prices", "lock:report:daily"}, // all is not said to be locks
-		"session:*":                     nil,                                                    // it may be a lock under a token of its own
-		"session:1":                     {"session:1"},                                          // who names a key asks about that one
+		"":                                {"lock:orders:17", "lock:prices", "lock:report:daily"},
+		"--prefix lock:":                  {"orders:17", "prices", "report:daily", "stock"},
+		"--prefix lock: --sort ttl":       {"orders:17", "prices", "report:daily", "stock"},
+		"--prefix lock: --sort waiting":   {"orders:17", "prices", "report:daily", "stock"},
+		"--prefix lock: --sort since":     {"orders:17", "prices", "report:daily", "stock"},
+		"--prefix lock: --waiting":        {"orders:17"},
+		"--prefix lock: --held":           {"orders:17", "prices", "report:daily"},
+		"--prefix lock: --holder web-4":   {"orders:17"},
+		"--prefix lock: --holder web-5":   {"prices"},
+		"--prefix lock: --holder nobody":  nil,
+		"--prefix lock: p*":               {"prices"},
+		"--prefix lock: prices":           {"prices"},
+		"--prefix lock: prices --waiting": nil,
+		"--prefix lock: stock":            {"stock"},
+		"lock:s*":                         {"lock:stock"},
+		"*":                               {"lock:orders:17", "lock:prices", "lock:report:daily"}, // all is not said to be locks
+		"session:*":                       nil,                                                    // it may be a lock under a token of its own
+		"session:1":                       {"session:1"},                                          // who names a key asks about that one
 	} {
 		if diff := cmp.Diff(want, keysOf(strings.Fields(args)...)); diff != "" {
 			t.Errorf("ls %s (-want +got):\n%s", args, diff)
 		}
 	}
-	table, stderr := ls("-prefix", "lock:")
+	table, stderr := ls("--prefix", "lock:")
 	if want := []string{"KEY", "MODE", "HOLDER", "SINCE", "TTL", "WAITING", "FENCE"}; !slices.Equal(strings.Fields(table)[:7], want) || stderr != "" {
 		t.Errorf("got\n%s%s", table, stderr)
 	}
@@ -78,7 +78,7 @@ func TestLs(t *testing.T) {
 	if got := fieldsOf(t, table, "prices"); got[2] != "2" || got[3] != "readers" || got[6] != "0" {
 		t.Errorf("prices is %q", got)
 	}
-	long, _ := ls("-prefix", "lock:", "-l")
+	long, _ := ls("--prefix", "lock:", "-l")
 	for _, want := range []string{
 		"  1. to write: host=web-4 pid=31 prog=shop (since ", "  2. to write: host=web-1 pid=50 prog=shop (since ", ", gone)",
 		"  held by host=web-5 pid=97 prog=shop (since ", "left: host=job-1",
@@ -87,7 +87,7 @@ func TestLs(t *testing.T) {
 			t.Errorf("-l has no %q:\n%s", want, long)
 		}
 	}
-	stdout, stderr := ls("x*", "-prefix", "lock:")
+	stdout, stderr := ls("x*", "--prefix", "lock:")
 	wantText(t, "stdout", stdout, "")
 	wantText(t, "stderr", stderr, "no key behind the prefix lock: that matches x* is locked or waited for on "+server.Addr())
 }
@@ -105,7 +105,7 @@ func TestLookAtCluster(t *testing.T) {
 		want = append(want, key)
 	}
 	url := "redis://" + cluster.Addrs()[0] + "?addr=" + cluster.Addrs()[1]
-	stdout, stderr, status := runTool(t, "ls", "-redis", url, "-prefix", "lock:")
+	stdout, stderr, status := runTool(t, "ls", "--redis", url, "--prefix", "lock:")
 	var got []string
 	for line := range strings.Lines(stdout) {
 		got = append(got, strings.Fields(line)[0])
@@ -113,7 +113,7 @@ func TestLookAtCluster(t *testing.T) {
 	if diff := cmp.Diff(append([]string{"KEY"}, want...), got); diff != "" || status != 0 {
 		t.Errorf("exit status %d: %s (-want +got):\n%s", status, stderr, diff)
 	}
-	stdout, stderr, status = runTool(t, append([]string{"show", "-json", "-redis", url, "-prefix", "lock:"}, want...)...)
+	stdout, stderr, status = runTool(t, append([]string{"show", "--json", "--redis", url, "--prefix", "lock:"}, want...)...)
 	if n := strings.Count(stdout, `"mode":"write"`); status != 0 || n != len(want) {
 		t.Errorf("exit status %d, %d keys: %s", status, n, stderr)
 	}
@@ -124,8 +124,8 @@ func TestLsTableAndJSON(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Redis)
 	plantOrders(t, server.Addr())
-	table, _, _ := runTool(t, "ls", "-prefix", "lock:", "-redis", "redis://"+server.Addr())
-	lines, _, _ := runTool(t, "ls", "-prefix", "lock:", "-json", "-redis", "redis://"+server.Addr())
+	table, _, _ := runTool(t, "ls", "--prefix", "lock:", "--redis", "redis://"+server.Addr())
+	lines, _, _ := runTool(t, "ls", "--prefix", "lock:", "--json", "--redis", "redis://"+server.Addr())
 	all := objects(t, lines)
 	if got := strings.Count(table, "\n"); got != 1+len(all) || len(all) != 4 {
 		t.Errorf("%d lines, %d objects", got, len(all))
@@ -182,11 +182,11 @@ func TestLsRemarks(t *testing.T) {
 	check.NoError(t, rdb.Set(t.Context(), "data", "x", time.Hour).Err())
 	check.NoError(t, rdb.Do(t.Context(), "acl", "setuser", "app", "on", ">pw", "~lock:*", "~redislock:*", "+@all").Err())
 	var o output
-	status := tool().Run(t.Context(), o.streams(), []string{"ls", "-redis", "redis://app:pw@" + server.Addr()})
+	status := tool().Run(t.Context(), o.streams(), []string{"ls", "--redis", "redis://app:pw@" + server.Addr()})
 	if status != 0 || !strings.HasPrefix(o.out.String(), "KEY     MODE") || !strings.Contains(o.out.String(), "\nlock:a  write  somebody") {
 		t.Errorf("exit status %d: %s", status, &o.out)
 	}
-	wantText(t, "stderr", o.err.String(), "1 key was left out, because this user may not read it; -prefix limits")
+	wantText(t, "stderr", o.err.String(), "1 key was left out, because this user may not read it; --prefix limits")
 	wantText(t, "stderr", o.err.String(), "1 key has a token of the caller's own choosing, and was found by the fencing number beside it;\nothers like it")
 }
 
@@ -202,15 +202,15 @@ func TestLsOddKeys(t *testing.T) {
 		check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{key}, time.Hour, &opt))
 	}
 	url := "redis://" + server.Addr()
-	table, _, _ := runTool(t, "ls", "-l", "-redis", url)
+	table, _, _ := runTool(t, "ls", "-l", "--redis", url)
 	if strings.Contains(table, "\x1b") || strings.Count(table, "\n") != 1+len(keys) {
 		t.Errorf("got %q", table)
 	}
-	shown, _, _ := runTool(t, append([]string{"show", "-redis", url, "--"}, keys...)...)
+	shown, _, _ := runTool(t, append([]string{"show", "--redis", url, "--"}, keys...)...)
 	if strings.Contains(shown, "\x1b") || strings.Count(shown, "mode ") != len(keys) {
 		t.Errorf("got %q", shown)
 	}
-	lines, _, _ := runTool(t, "ls", "-json", "-redis", url)
+	lines, _, _ := runTool(t, "ls", "--json", "--redis", url)
 	var got []string
 	for _, o := range objects(t, lines) {
 		if o["key_base64"] == "/w==" {
@@ -237,7 +237,7 @@ func TestLsClosedPipe(t *testing.T) {
 	check.Must[[]redis.Cmder](t)(pipe.Exec(t.Context()))
 	read, write, err := os.Pipe()
 	check.NoError(t, err)
-	p := newProcess(t, "ls", "-redis", "redis://"+server.Addr())
+	p := newProcess(t, "ls", "--redis", "redis://"+server.Addr())
 	p.Stdout = write
 	p.start(t)
 	check.NoError(t, write.Close())
@@ -279,7 +279,7 @@ func TestLsInterrupted(t *testing.T) {
 					}
 				}
 			})
-			p := newProcess(t, "ls", "-redis", "redis://"+relay.Addr()+"?read_timeout=20s&max_retries=1").start(t)
+			p := newProcess(t, "ls", "--redis", "redis://"+relay.Addr()+"?read_timeout=20s&max_retries=1").start(t)
 			select {
 			case <-hold:
 			case <-time.After(time.Minute):
@@ -299,5 +299,59 @@ func TestLsInterrupted(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A prefix that ends within a word is not all of it, which is said; one that ends with a separator is.
+func TestPrefixCutsAWord(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Redis)
+	client := redislock.New(server.Client(t))
+	t.Cleanup(client.Close)
+	check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"orders:17"}, time.Hour, nil))
+	for prefix, want := range map[string]string{
+		"ord": "the prefix ord ends within a word: in Redis, the first key is orders:17\n", "orders:": "", "orders": "",
+	} {
+		for _, command := range []string{"ls", "tree"} {
+			if _, stderr, status := runTool(t, command, "--redis", server.Addr(), "--prefix", prefix); status != 0 || stderr != want {
+				t.Errorf("%s --prefix %s: status %d, stderr %q", command, prefix, status, stderr)
+			}
+		}
+	}
+}
+
+// What the environment says counts where no flag does: our own variables first, then those of other programs.
+func TestEnvironment(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Redis, "--requirepass", "hush")
+	client := redislock.New(server.Client(t, func(o *redis.Options) { o.Password = "hush" }), redislock.WithKeyPrefix("lock:"))
+	t.Cleanup(client.Close)
+	check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"orders:17"}, time.Hour, nil))
+	const dead = "redis://127.0.0.1:1"
+	good := "redis://:hush@" + server.Addr()
+	for name, tt := range map[string]struct {
+		env    []string
+		args   []string
+		status int
+	}{
+		"REDISLOCK_REDIS":             {[]string{"REDISLOCK_REDIS=" + good}, nil, 0},
+		"REDIS_URL":                   {[]string{"REDIS_URL=" + good}, nil, 0},
+		"REDISLOCK_REDIS comes first": {[]string{"REDIS_URL=" + dead, "REDISLOCK_REDIS=" + good}, nil, 0},
+		"the flag comes first":        {[]string{"REDISLOCK_REDIS=" + dead}, []string{"--redis", good}, 0},
+		"REDISCLI_AUTH":               {[]string{"REDISCLI_AUTH=hush"}, []string{"--redis", server.Addr()}, 0},
+		"REDISCLI_AUTH of a user":     {[]string{"REDISCLI_AUTH=hush"}, []string{"--redis", "redis://default@" + server.Addr()}, 0},
+		"a password in the url":       {[]string{"REDISCLI_AUTH=wrong"}, []string{"--redis", good}, 0},
+		"no password":                 {nil, []string{"--redis", server.Addr()}, 77},
+	} {
+		p := newProcess(t, append([]string{"ls"}, tt.args...)...)
+		p.Env = append(append(p.Env, "REDISLOCK_PREFIX=lock:"), tt.env...)
+		if status := p.start(t).status(t); status != tt.status || status == 0 && !strings.Contains(p.stdout.String(), "\norders:17 ") {
+			t.Errorf("%s: status %d, %s%s", name, status, p.stdout.String(), p.stderr.String())
+		}
+	}
+	p := newProcess(t, "demo", "--quick", "conflict") // which plays on a server of its own, unless it is told otherwise
+	p.Env = append(p.Env, "REDIS_URL="+dead)
+	if status := p.start(t).status(t); status != 0 {
+		t.Errorf("the demo took the server of REDIS_URL: status %d", status)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/free"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/look"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/run"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/survey"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/tree"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/tune"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/watch"
@@ -25,7 +26,7 @@ import (
 
 // tool is the table of all commands, in the order in which they are listed.
 func tool() *cli.Tool {
-	return &cli.Tool{Name: "redislock", Commands: []cli.Command{
+	return &cli.Tool{Name: "redislock", Summary: "use, show and tune locks in Redis", Locks: survey.Begin, Commands: []cli.Command{
 		run.Command(),
 		run.Supervisor(),
 		run.Starter(),
@@ -40,7 +41,6 @@ func tool() *cli.Tool {
 		doctor.Command(),
 		demo.Command(),
 		cli.VersionCommand(),
-		cli.CompletionCommand(tool),
 		cli.ManCommand(tool),
 	}}
 }

@@ -61,18 +61,39 @@ func TestExitStatus(t *testing.T) {
 		err  string // the same of stderr
 	}{
 		{"nothing", "", 2, "", "usage: redislock command"},
-		{"unknown command", "dome", 2, "", `unknown command "dome"`},
+		{"unknown command", "dome", 2, "", `unknown command dome; did you mean demo?`},
+		{"a command that is nothing like one", "frobnicate", 2, "", "unknown command frobnicate\n"},
 		{"help", "help", 0, "demo", ""},
 		{"help flag", "--help", 0, "demo", ""},
-		{"help of a command", "help demo", 0, "-quick", ""},
-		{"help flag of a command", "demo -h", 0, "-redis url", ""},
-		{"help of nothing", "help dome", 2, "", `unknown command "dome"`},
-		{"unknown flag", "demo -slow", 2, "", "-slow"},
+		{"exit statuses in the help", "--help", 0, "  75   a lock was not to be had", ""},
+		{"help of a command", "help demo", 0, "--quick", ""},
+		{"help flag of a command", "demo -h", 0, "--redis url", ""},
+		{"help of nothing", "help dome", 2, "", `unknown command dome; did you mean demo?`},
+		{"version", "--version", 0, "commit ", ""},
+		{"version for a program", "version --json", 0, `"commit":"`, ""},
+		{"unknown flag", "demo --slow", 2, "", "unknown flag: --slow"},
+		{"a flag with a slip", "ls --prefx a", 2, "", "unknown flag --prefx; did you mean --prefix?"},
+		{"one dash", "demo -redis redis://127.0.0.1:1", 2, "", "-redis: a long flag has two dashes: --redis"},
+		{"one dash and =", "demo -redis=redis://127.0.0.1:1", 2, "", "-redis: a long flag has two dashes: --redis"},
+		{"one dash in a value", "break --reason -redis", 2, "", "no key is given"},
 		{"unknown act", "demo comedy", 2, "", `unknown act "comedy"`},
-		{"not a url", "demo -redis http://localhost", 2, "", "the url of the server is such as"},
-		{"an act", "demo -quick conflict", 0, "1 of 1 act as promised", ""},
-		{"the end of the demo", "demo -quick conflict", 0, "redislock doctor ", ""},
-		{"no server", "demo -redis redis://127.0.0.1:1", 69, "", "cannot use 127.0.0.1:1, database 0: "},
+		{"not a url", "demo --redis http://localhost", 2, "", "the url of the server is such as"},
+		{"an empty url", "ls --redis=", 2, "", "--redis is empty"},
+		{"an empty url of the demo", "demo --redis=", 2, "", "--redis is empty"},
+		{"a host and a port", "ls --redis 127.0.0.1:1", 69, "", "cannot use 127.0.0.1:1, database 0: "},
+		{"a host", "ls --redis localhost/x", 2, "", "the url of the server is such as"},
+		{"as with redis-cli", "ls -h cache-1 -p 6380", 2, "", "-h is --help here, and there is no -p: the server is --redis redis://cache-1:6380"},
+		{"a port as with redis-cli", "ls -p 6380", 2, "", "the server is --redis redis://127.0.0.1:6380"},
+		{"a host as with redis-cli", "show -h cache-1 a", 2, "", "the server is --redis redis://cache-1:6379"},
+		{"a time without a unit", "run --ttl 30 a -- true", 2, "", "--ttl 30: a time has a unit: 30s?"},
+		{"no time", "run --ttl soon a -- true", 2, "", "--ttl soon: a time is such as 30s"},
+		{"flags before the command", "--quick demo conflict", 0, "1 of 1 act as promised", ""},
+		{"flags with values before the command", "--redis 127.0.0.1:1 ls", 69, "", "redislock ls: cannot use 127.0.0.1:1"},
+		{"flags behind the arguments", "demo conflict --quick", 0, "1 of 1 act as promised", ""},
+		{"another name", "list --redis 127.0.0.1:1", 69, "", "redislock ls: cannot use 127.0.0.1:1"},
+		{"an act", "demo --quick conflict", 0, "1 of 1 act as promised", ""},
+		{"the end of the demo", "demo --quick conflict", 0, "redislock doctor ", ""},
+		{"no server", "demo --redis redis://127.0.0.1:1", 69, "", "cannot use 127.0.0.1:1, database 0: "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -96,7 +117,7 @@ func wantText(t *testing.T, stream, got, want string) {
 func TestFailureIsOneLine(t *testing.T) {
 	t.Parallel()
 	var o output
-	tool().Run(t.Context(), o.streams(), []string{"demo", "-redis", "redis://127.0.0.1:1"})
+	tool().Run(t.Context(), o.streams(), []string{"demo", "--redis", "redis://127.0.0.1:1"})
 	if got := strings.Count(o.err.String(), "\n"); got != 1 {
 		t.Errorf("stderr has %d lines, want 1:\n%s", got, &o.err)
 	}
@@ -106,7 +127,7 @@ func TestPasswordIsNotShown(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"redis://me:hush@127.0.0.1:1", "redis://me:hush@127.0.0.1:x", "redis://:hush@%zz"} {
 		var o output
-		if tool().Run(t.Context(), o.streams(), []string{"demo", "-redis", url}) == 0 {
+		if tool().Run(t.Context(), o.streams(), []string{"demo", "--redis", url}) == 0 {
 			t.Errorf("%s: exit status 0", url)
 		}
 		if text := o.out.String() + o.err.String(); strings.Contains(text, "hush") {

@@ -17,7 +17,7 @@ func TestClosedPipe(t *testing.T) {
 		t.Skip("not run: no SIGPIPE")
 	}
 	server := redistest.Start(t, redistest.Redis)
-	out, err := runShell(t, "{ redislock demo -redis redis://"+server.Addr()+" readers watchdog conflict; echo $? >&2; } | head -1")
+	out, err := runShell(t, "{ redislock demo --redis redis://"+server.Addr()+" readers watchdog conflict; echo $? >&2; } | head -1")
 	if want := "redislock demo, on " + server.Addr() + ", database 0\n141\n"; err != nil || out != want {
 		t.Errorf("it writes %q, want %q (%v)", out, want, err)
 	}
@@ -31,7 +31,7 @@ func TestClosedPipe(t *testing.T) {
 // No terminal: no colour, no redrawing, whatever TERM is.
 func TestNoTerminal(t *testing.T) {
 	t.Parallel()
-	p := newProcess(t, "demo", "-quick", "conflict", "readers")
+	p := newProcess(t, "demo", "--quick", "conflict", "readers")
 	p.Env = append(p.Env, "TERM=xterm-256color")
 	if p.start(t).status(t) != 0 {
 		t.Error(&p.stderr)

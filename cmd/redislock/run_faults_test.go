@@ -10,7 +10,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/check"
 )
 
-// These tests are named after faults that consul lock and etcdctl lock have, or had; docs/tool.md compares. Other tests
+// These tests are named after faults that consul lock and etcdctl lock have, or had; docs/tool/beside.md compares. Other tests
 // here guard against more of them: TestRunKilled, TestRunPaused, TestRunServerGone (consul 9788).
 
 // Consul 947, etcd 12829: the exit status of the command was replaced by 0 or 1.
@@ -24,7 +24,7 @@ func TestFaultExitCodeSwallowed(t *testing.T) {
 func TestFaultChildOutlivesLock(t *testing.T) {
 	t.Parallel()
 	p := newOwnPlace(t)
-	c := p.shell("sleep 600 & echo $! >$D/child; wait", "-ttl", "10m").start(t)
+	c := p.shell("sleep 600 & echo $! >$D/child; wait", "--ttl", "10m").start(t)
 	child := p.pid("child")
 	p.breakLock("")
 	c.want(t, 79)
@@ -60,7 +60,7 @@ func TestFaultChildOutlivesSignal(t *testing.T) {
 func TestFaultEndedTooLate(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	first, next := p.startFamily("-ttl", "6s", "-grace", "10m")
+	first, next := p.startFamily("--ttl", "6s", "--grace", "10m")
 	check.NoError(t, first.Process.Signal(syscall.SIGSTOP))
 	p.wantOneAfterTheOther(next)
 	check.NoError(t, first.Process.Signal(syscall.SIGCONT))

@@ -51,7 +51,7 @@ func TestRunServerHangs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p, server := hangingPlace(t)
-			c := p.shell("echo >$D/in; cat >/dev/null", "-ttl", "2s", "-grace", "100ms").piped(t)
+			c := p.shell("echo >$D/in; cat >/dev/null", "--ttl", "2s", "--grace", "100ms").piped(t)
 			p.written("in")
 			server.Pause()
 			watch := check.StartWatch(t)
@@ -74,7 +74,7 @@ func TestRunServerHangsSignals(t *testing.T) {
 	t.Run("the command has ended", func(t *testing.T) {
 		t.Parallel()
 		p, server := hangingPlace(t)
-		c := p.shell("echo $PPID >$D/supervisor; cat >/dev/null; exit 3", "-ttl", "10m").piped(t)
+		c := p.shell("echo $PPID >$D/supervisor; cat >/dev/null; exit 3", "--ttl", "10m").piped(t)
 		supervisor := p.pid("supervisor")
 		server.Pause()
 		c.letEnd(t)
@@ -87,7 +87,7 @@ func TestRunServerHangsSignals(t *testing.T) {
 	t.Run("a signal has ended the command", func(t *testing.T) {
 		t.Parallel()
 		p, server := hangingPlace(t)
-		c := p.shell("echo $PPID >$D/supervisor; exec sleep 600", "-ttl", "10m").start(t)
+		c := p.shell("echo $PPID >$D/supervisor; exec sleep 600", "--ttl", "10m").start(t)
 		supervisor := p.pid("supervisor")
 		server.Pause()
 		check.NoError(t, c.Process.Signal(syscall.SIGTERM))
@@ -101,9 +101,9 @@ func TestRunServerHangsSignals(t *testing.T) {
 	t.Run("it waits for the lock", func(t *testing.T) {
 		t.Parallel()
 		p, server := hangingPlace(t)
-		holder := p.shell("echo >$D/in; cat >/dev/null", "-ttl", "10m").piped(t)
+		holder := p.shell("echo >$D/in; cat >/dev/null", "--ttl", "10m").piped(t)
 		p.written("in")
-		waiter := p.shell("true", "-ttl", "10m").start(t)
+		waiter := p.shell("true", "--ttl", "10m").start(t)
 		check.Eventually(t, soon, "that it stands in line", func() bool { return p.waiting() == 1 })
 		server.Pause()
 		waiter.signalUntilEnd(t)
@@ -158,7 +158,7 @@ func TestRunSupervisorPaused(t *testing.T) {
 // supervised prepares a supervisor of a shell script, with the pipes that redislock has to it.
 func supervised(t *testing.T, script string) (c *process, say *os.File, hear *bufio.Reader) {
 	t.Helper()
-	c = newProcess(t, "run-supervisor", "-in", "3", "-out", "4", "-ttl", "10s", "-grace", "2s", "--", "/bin/sh", "sh", "-c", script)
+	c = newProcess(t, "run-supervisor", "--in", "3", "--out", "4", "--ttl", "10s", "--grace", "2s", "--", "/bin/sh", "sh", "-c", script)
 	theirIn, out, err := os.Pipe()
 	check.NoError(t, err)
 	in, theirOut, err := os.Pipe()

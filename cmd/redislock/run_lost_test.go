@@ -48,7 +48,7 @@ func (p *place) wantOneAfterTheOther(next *process) {
 func TestRunKilled(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	first, next := p.startFamily("-ttl", "6s")
+	first, next := p.startFamily("--ttl", "6s")
 	check.NoError(t, first.Process.Kill())
 	p.wantOneAfterTheOther(next)
 	first.want(t, -1, "redislock is gone")
@@ -58,7 +58,7 @@ func TestRunKilled(t *testing.T) {
 func TestRunJobKilled(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	first := p.shell(family, "-ttl", "6s")
+	first := p.shell(family, "--ttl", "6s")
 	first.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	first.start(t)
 	p.written("work")
@@ -71,7 +71,7 @@ func TestRunJobKilled(t *testing.T) {
 func TestRunPaused(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	first, next := p.startFamily("-ttl", "6s")
+	first, next := p.startFamily("--ttl", "6s")
 	check.NoError(t, first.Process.Signal(syscall.SIGSTOP))
 	p.wantOneAfterTheOther(next)
 	check.NoError(t, first.Process.Signal(syscall.SIGCONT))
@@ -82,7 +82,7 @@ func TestRunPaused(t *testing.T) {
 func TestRunPausedShortly(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	c := p.shell("echo >$D/in; cat >/dev/null; exit 3", "-ttl", "10m").piped(t)
+	c := p.shell("echo >$D/in; cat >/dev/null; exit 3", "--ttl", "10m").piped(t)
 	p.written("in")
 	check.NoError(t, c.Process.Signal(syscall.SIGSTOP))
 	c.letEnd(t)
@@ -104,7 +104,7 @@ func TestRunSupervisorKilled(t *testing.T) {
 func TestRunSupervisorStopped(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	first := p.shell(family, "-ttl", "6s", "-grace", "0s").start(t)
+	first := p.shell(family, "--ttl", "6s", "--grace", "0s").start(t)
 	p.written("work")
 	supervisor := p.pid("supervisor")
 	check.NoError(t, syscall.Kill(supervisor, syscall.SIGSTOP))
@@ -137,7 +137,7 @@ func TestRunOthersOfTheGroup(t *testing.T) {
 	if p.holders() != 1 {
 		t.Error("nobody holds the key")
 	}
-	p.shell("true", "-once").start(t).want(t, 75)
+	p.shell("true", "--no-wait").start(t).want(t, 75)
 	go func() { // it waits for whoever reads
 		if fd, err := syscall.Open(p.dir+"/fifo", syscall.O_WRONLY, 0); err == nil {
 			_, _ = syscall.Write(fd, []byte("\n"))
@@ -154,7 +154,7 @@ func TestRunOthersOfTheGroup(t *testing.T) {
 func TestRunLockDeleted(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	c := p.shell(`trap 'echo >$D/asked; exit 0' TERM; echo >$D/in; while :; do sleep 0.01; done`, "-ttl", "6s").start(t)
+	c := p.shell(`trap 'echo >$D/asked; exit 0' TERM; echo >$D/in; while :; do sleep 0.01; done`, "--ttl", "6s").start(t)
 	p.written("in")
 	check.NoError(t, p.rdb.Del(t.Context(), p.key).Err())
 	c.want(t, 79, "lock lost", "the command is ended")
@@ -166,7 +166,7 @@ func TestRunLockDeleted(t *testing.T) {
 func TestRunLockBroken(t *testing.T) {
 	t.Parallel()
 	p := newOwnPlace(t)
-	c := p.shell(`trap 'echo >$D/asked; exit 0' TERM; echo >$D/in; while :; do sleep 0.01; done`, "-ttl", "10m").start(t)
+	c := p.shell(`trap 'echo >$D/asked; exit 0' TERM; echo >$D/in; while :; do sleep 0.01; done`, "--ttl", "10m").start(t)
 	p.written("in")
 	p.breakLock("host is to be replaced")
 	c.want(t, 79, "was broken: host is to be replaced")
@@ -179,7 +179,7 @@ func TestRunLockBroken(t *testing.T) {
 func TestRunLostUnseen(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	c := p.shell("echo >$D/in; cat >/dev/null", "-ttl", "10m").piped(t)
+	c := p.shell("echo >$D/in; cat >/dev/null", "--ttl", "10m").piped(t)
 	p.written("in")
 	check.NoError(t, p.rdb.Del(t.Context(), p.key).Err())
 	c.letEnd(t)
@@ -190,7 +190,7 @@ func TestRunLostUnseen(t *testing.T) {
 func TestRunGrace(t *testing.T) {
 	t.Parallel()
 	p := newOwnPlace(t)
-	c := p.shell(family, "-ttl", "10m", "-grace", "200ms").start(t)
+	c := p.shell(family, "--ttl", "10m", "--grace", "200ms").start(t)
 	p.written("work")
 	p.breakLock("")
 	c.want(t, 79)
@@ -203,7 +203,7 @@ func TestRunServerGone(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Redis)
 	p := placeAt(t, server.Addr(), server.Client(t))
-	c := p.shell(family, "-ttl", "6s").start(t)
+	c := p.shell(family, "--ttl", "6s").start(t)
 	p.written("work")
 	server.Kill()
 	c.want(t, 79, "the command is ended: ", "connection refused")
@@ -217,7 +217,7 @@ func TestRunCannotRelease(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Redis)
 	p := placeAt(t, server.Addr(), server.Client(t))
-	c := p.shell("echo >$D/in; cat >/dev/null; exit 3", "-ttl", "10m").piped(t)
+	c := p.shell("echo >$D/in; cat >/dev/null; exit 3", "--ttl", "10m").piped(t)
 	p.written("in")
 	server.Kill()
 	c.letEnd(t)

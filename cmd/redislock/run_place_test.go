@@ -54,7 +54,7 @@ func placeAt(t *testing.T, addr string, rdb *redis.Client) *place {
 // run prepares redislock run with these arguments; $D is the folder.
 func (p *place) run(args ...string) *process {
 	p.t.Helper()
-	c := newProcess(p.t, append([]string{"run", "-redis", "redis://" + p.addr}, args...)...)
+	c := newProcess(p.t, append([]string{"run", "--redis", "redis://" + p.addr}, args...)...)
 	c.Env = append(c.Env, "D="+p.dir)
 	return c
 }

@@ -51,7 +51,7 @@ func TestRunStderrStuck(t *testing.T) {
 	t.Run("redislock is killed", func(t *testing.T) {
 		t.Parallel()
 		p := newPlace(t)
-		c := p.shell(script, "-ttl", "6s")
+		c := p.shell(script, "--ttl", "6s")
 		c.Stderr = fullPipe(t)
 		c.start(t)
 		command := p.pid("command")
@@ -61,7 +61,7 @@ func TestRunStderrStuck(t *testing.T) {
 	t.Run("the lock is broken", func(t *testing.T) {
 		t.Parallel()
 		p := newOwnPlace(t)
-		c := p.shell(script, "-ttl", "10m")
+		c := p.shell(script, "--ttl", "10m")
 		c.Stderr = fullPipe(t)
 		c.start(t)
 		command := p.pid("command")
@@ -127,7 +127,7 @@ func TestRunBothGone(t *testing.T) {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t)
-			c := p.shell("echo $PPID >$D/supervisor; echo $$ >$D/command; exec sleep 600", "-ttl", "10m").start(t)
+			c := p.shell("echo $PPID >$D/supervisor; echo $$ >$D/command; exec sleep 600", "--ttl", "10m").start(t)
 			command, supervisor := p.pid("command"), p.pid("supervisor")
 			check.NoError(t, c.Process.Signal(syscall.SIGSTOP))
 			check.NoError(t, syscall.Kill(supervisor, syscall.SIGKILL))
@@ -173,7 +173,7 @@ func TestBreakUnknownInterrupted(t *testing.T) {
 		}
 	})
 	knowBreak(t, b.Client(t), key+"free")
-	c := newProcess(t, "break", "-yes", key, "-redis", "redis://"+relay.Addr()+"?read_timeout=1m&max_retries=-1").start(t)
+	c := newProcess(t, "break", "--yes", key, "--redis", "redis://"+relay.Addr()+"?read_timeout=1m&max_retries=-1").start(t)
 	<-asked
 	check.NoError(t, c.Process.Signal(syscall.SIGINT))
 	check.Eventually(t, soon, "that it waits no more", func() bool { return strings.Contains(c.stderr.String(), "outcome of break") })

@@ -1,69 +1,18 @@
 package main
 
 import (
-	"fmt"
-	"os"
 	"strings"
-	"syscall"
 	"testing"
-	"unsafe"
 
 	"github.com/seed-14de3678/redislock/internal/check"
 )
 
-// A tty is a pseudo-terminal, and what was written to it.
-type tty struct {
-	t      *testing.T
-	master *os.File
-	screen written
-}
-
-// inTerminal starts a process in a session of its own, with a pseudo-terminal.
+// inTerminal starts a process with a terminal of its own.
 func (p *process) inTerminal(t *testing.T) *tty {
 	t.Helper()
-	// Without O_NONBLOCK a read of it could not be ended by Close.
-	fd := check.Must[int](t)(syscall.Open("/dev/ptmx", syscall.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC|syscall.O_NONBLOCK, 0))
-	terminal := &tty{t: t, master: os.NewFile(uintptr(fd), "ptmx")}
-	var number, unlocked int32
-	for request, value := range map[uintptr]*int32{syscall.TIOCGPTN: &number, syscall.TIOCSPTLCK: &unlocked} {
-		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), request, uintptr(unsafe.Pointer(value))); errno != 0 {
-			t.Fatal(errno)
-		}
-	}
-	slave := check.Must[*os.File](t)(os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0))
-	defer slave.Close()
-	p.Stdin, p.Stdout, p.Stderr = slave, slave, slave
-	p.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	p.start(t)
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		b := make([]byte, 4096)
-		for {
-			n, err := terminal.master.Read(b)
-			_, _ = terminal.screen.Write(b[:n])
-			if err != nil {
-				return
-			}
-		}
-	}()
-	t.Cleanup(func() {
-		_ = terminal.master.Close()
-		<-read
-	})
+	terminal := newTTY(t, 80, 24)
+	terminal.run(p)
 	return terminal
-}
-
-func (y *tty) press(keys string) {
-	y.t.Helper()
-	_, err := y.master.WriteString(keys)
-	check.NoError(y.t, err)
-}
-
-// shows waits until a text was written to the terminal.
-func (y *tty) shows(text string) {
-	y.t.Helper()
-	check.Eventually(y.t, soon, fmt.Sprintf("%q on the screen", text), func() bool { return strings.Contains(y.screen.String(), text) })
 }
 
 const (
@@ -153,7 +102,7 @@ func TestRunCtrlZ(t *testing.T) {
 	p := newPlace(t)
 	c := p.sh("-i")
 	y := c.inTerminal(t)
-	y.press("$run -ttl 10m $K -- sh -c 'echo rea\"\"dy; read x; echo \"got $x\"'\n")
+	y.press("$run --ttl 10m $K -- sh -c 'echo rea\"\"dy; read x; echo \"got $x\"'\n")
 	y.shows("ready")
 	y.press(ctrlZ)
 	y.shows("Stopped")
@@ -173,7 +122,7 @@ func TestRunCtrlZForTooLong(t *testing.T) {
 	p := newPlace(t)
 	c := p.sh("-i")
 	y := c.inTerminal(t)
-	y.press("$run -ttl 6s $K -- sh -c 'echo $$ >$D/command; echo rea\"\"dy; exec sleep 600'\n")
+	y.press("$run --ttl 6s $K -- sh -c 'echo $$ >$D/command; echo rea\"\"dy; exec sleep 600'\n")
 	y.shows("ready")
 	y.press(ctrlZ)
 	y.shows("Stopped")
@@ -193,7 +142,7 @@ func TestRunBackground(t *testing.T) {
 	p := newPlace(t)
 	c := p.sh("-i")
 	y := c.inTerminal(t)
-	y.press("$run -ttl 10m $K -- sh -c 'echo rea\"\"dy; read x; echo \"got $x\"' &\n")
+	y.press("$run --ttl 10m $K -- sh -c 'echo rea\"\"dy; read x; echo \"got $x\"' &\n")
 	y.shows("ready")
 	for !strings.Contains(y.screen.String(), "Stopped") { // a shell says so before its next prompt
 		y.press("\n")

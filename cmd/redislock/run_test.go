@@ -13,7 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
 func TestRunStatus(t *testing.T) {
@@ -60,7 +62,7 @@ func TestRunEnvironment(t *testing.T) {
 	odd := p.key + " it's\n$HOME"
 	fences := make([]int64, 2)
 	for i := range fences {
-		c := p.run("-once", odd, p.key, "--", "sh", "-c", script).start(t)
+		c := p.run("--no-wait", odd, p.key, "--", "sh", "-c", script).start(t)
 		c.want(t, 0)
 		lines := strings.SplitN(c.stdout.String(), "\n", 2)
 		fences[i] = check.Must[int64](t)(strconv.ParseInt(lines[0], 10, 64))
@@ -72,7 +74,7 @@ func TestRunEnvironment(t *testing.T) {
 	if fences[1] <= fences[0] {
 		t.Errorf("fencing numbers %d, then %d, want a greater one", fences[0], fences[1])
 	}
-	inner := p.shell(`echo "$REDISLOCK_FENCE.$REDISLOCK_KEYS"`, "-no-fence")
+	inner := p.shell(`echo "$REDISLOCK_FENCE.$REDISLOCK_KEYS"`, "--no-fence")
 	inner.Env = append(inner.Env, "REDISLOCK_FENCE=7", "REDISLOCK_KEYS=outer")
 	inner.start(t).want(t, 0)
 	if got, want := inner.stdout.String(), "."+p.key+"\n"; got != want {
@@ -86,7 +88,7 @@ func TestRunRedisVariable(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	url := "redis://" + p.addr + "/0"
-	for flag, want := range map[string]string{"-once": url, "-no-redis": "none"} {
+	for flag, want := range map[string]string{"--no-wait": url, "--no-redis": "none"} {
 		c := newProcess(t, "run", flag, p.key+flag, "--", "sh", "-c", `echo "${REDISLOCK_REDIS-none}"`)
 		c.Env = append(c.Env, "REDISLOCK_REDIS="+url)
 		if c.start(t).want(t, 0); c.stdout.String() != want+"\n" {
@@ -111,7 +113,7 @@ func TestRunCannotRun(t *testing.T) {
 		{text, 126, "permission denied"},
 		{dir, 126, "is a directory"},
 	} {
-		newProcess(t, "run", "-redis", "redis://127.0.0.1:1", "k", "--", tt.command).start(t).want(t, tt.status, tt.err)
+		newProcess(t, "run", "--redis", "redis://127.0.0.1:1", "k", "--", tt.command).start(t).want(t, tt.status, tt.err)
 	}
 }
 
@@ -132,17 +134,16 @@ func TestRunScripts(t *testing.T) {
 func TestRunUsage(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"k true":                     "-- is missing",
-		"-- true":                    "no key is given",
-		"k --":                       "no command is given",
-		"-once -queue k -- true":     "exclude each other",
-		"-once -wait 1s k -- true":   "exclude each other",
-		"-wait 0s k -- true":         "-wait 0s",
-		"-ttl 10ms k -- true":        "-ttl 10ms",
-		"-grace -1s k -- true":       "-grace -1s",
-		"-at-least 9000h k -- true":  "-at-least 9000h",
-		"-ttl soon k -- true":        "-ttl",
-		"-redis http://x k -- true ": "the url of the server",
+		"k true":                        "-- is missing",
+		"-- true":                       "no key is given",
+		"k --":                          "no command is given",
+		"--no-wait --wait 1s k -- true": "exclude each other",
+		"--wait 0s k -- true":           "--wait 0s",
+		"--ttl 10ms k -- true":          "--ttl 10ms",
+		"--grace -1s k -- true":         "--grace -1s",
+		"--at-least 9000h k -- true":    "--at-least 9000h",
+		"--ttl soon k -- true":          "--ttl",
+		"--redis http://x k -- true ":   "the url of the server",
 	} {
 		if _, stderr, status := runTool(t, append([]string{"run"}, strings.Fields(args)...)...); status != 2 || !strings.Contains(stderr, want) {
 			t.Errorf("%s: status %d, stderr %q, want 2 and %q", args, status, stderr, want)
@@ -155,7 +156,7 @@ func TestRunUsage(t *testing.T) {
 	for i := range many[1:] {
 		many[i+1] += strconv.Itoa(i)
 	}
-	if _, stderr, status := runTool(t, append(many, "--", "true")...); status != 2 || !strings.Contains(stderr, "need -once and -no-fence") {
+	if _, stderr, status := runTool(t, append(many, "--", "true")...); status != 2 || !strings.Contains(stderr, "need --no-wait and --no-fence") {
 		t.Errorf("3000 keys: status %d, stderr %q", status, stderr)
 	}
 }
@@ -163,13 +164,13 @@ func TestRunUsage(t *testing.T) {
 func TestRunRefused(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	holder := p.shell("echo >$D/in; exec sleep 600", "-name", "night shift").start(t)
+	holder := p.shell("echo >$D/in; exec sleep 600", "--name", "night shift").start(t)
 	p.written("in")
 	t.Run("once", func(t *testing.T) {
-		p.shell("echo >$D/twice", "-once").start(t).want(t, 75, `prog="night shift"`, fmt.Sprintf("pid=%d", holder.Process.Pid), "user=")
+		p.shell("echo >$D/twice", "--no-wait").start(t).want(t, 75, `prog="night shift"`, fmt.Sprintf("pid=%d", holder.Process.Pid), "user=")
 	})
 	t.Run("wait", func(t *testing.T) {
-		p.shell("echo >$D/twice", "-wait", "2s").start(t).want(t, 75, "within 2s", `prog="night shift"`)
+		p.shell("echo >$D/twice", "--wait", "2s").start(t).want(t, 75, "within 2s", `prog="night shift"`)
 	})
 	if p.text("twice") != "" {
 		t.Error("the command was run")
@@ -185,7 +186,7 @@ func TestRunRefused(t *testing.T) {
 		p.shell("true").start(t).want(t, 65, "hash that is no lock")
 	})
 	t.Run("no server", func(t *testing.T) {
-		newProcess(t, "run", "-redis", "redis://127.0.0.1:1", "k", "--", "true").start(t).want(t, 69, "cannot use 127.0.0.1:1")
+		newProcess(t, "run", "--redis", "redis://127.0.0.1:1", "k", "--", "true").start(t).want(t, 69, "cannot use 127.0.0.1:1")
 	})
 }
 
@@ -197,7 +198,7 @@ func TestRunLine(t *testing.T) {
 	p.written("in")
 	waiters := make([]*process, 3)
 	for i := range waiters {
-		flags := [][]string{nil, {"-queue"}, {"-wait", "10m"}}[i]
+		flags := [][]string{nil, {"-w", "600"}, {"--wait", "10m"}}[i]
 		waiters[i] = p.shell(fmt.Sprintf("echo %d >>$D/order", i), flags...).start(t)
 		check.Eventually(t, soon, "that one more stands in line", func() bool { return p.waiting() == i+1 })
 	}
@@ -214,20 +215,20 @@ func TestRunLine(t *testing.T) {
 func TestRunReaders(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	reader := p.shell("echo >$D/in; cat >/dev/null", "-read").piped(t)
+	reader := p.shell("echo >$D/in; cat >/dev/null", "--read").piped(t)
 	p.written("in")
-	p.shell("true", "-read", "-once").start(t).want(t, 0)
-	p.shell("true", "-once").start(t).want(t, 75, "is read-locked by host=")
+	p.shell("true", "--read", "--no-wait").start(t).want(t, 0)
+	p.shell("true", "--no-wait").start(t).want(t, 75, "is read-locked by host=")
 	reader.letEnd(t)
 	reader.want(t, 0)
-	p.shell("true", "-once").start(t).want(t, 0)
+	p.shell("true", "--no-wait").start(t).want(t, 0)
 }
 
 func TestRunAtLeast(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.shell("true", "-once", "-at-least", "10m").start(t).want(t, 0)
-	p.shell("true", "-once").start(t).want(t, 75, "is kept write-locked after the work of host=")
+	p.shell("true", "--no-wait", "--at-least", "10m").start(t).want(t, 0)
+	p.shell("true", "--no-wait").start(t).want(t, 75, "is kept write-locked after the work of host=")
 	if ttl := p.state().TTL; ttl < time.Minute {
 		t.Errorf("the key is kept for %v, want minutes", ttl)
 	}
@@ -251,5 +252,23 @@ func TestRunLeavesNoTrace(t *testing.T) {
 	inside.start(t).want(t, 0)
 	if got, want := inside.stdout.String(), outside.stdout.String(); got != want {
 		t.Errorf("the command has\n%s\nwithout redislock it has\n%s", got, want)
+	}
+}
+
+// The flags of flock(1): not to wait, to wait for so many seconds, and the status if the lock was not to be had.
+func TestRunLikeFlock(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Redis)
+	client := redislock.New(server.Client(t))
+	t.Cleanup(client.Close)
+	check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"k"}, time.Hour, nil))
+	for flags, want := range map[string]int{"-n": 75, "-n -E 9": 9, "-w 3": 75, "-w 3 -E 0": 0, "-nE 3": 3, "-w 3s": 75} {
+		t.Run(flags, func(t *testing.T) {
+			t.Parallel()
+			args := append(append([]string{"run", "--redis", server.Addr()}, strings.Fields(flags)...), "k", "--", "true")
+			if _, stderr, status := runTool(t, args...); status != want || want != 0 && !strings.Contains(stderr, "not obtained") {
+				t.Errorf("status %d, want %d, stderr %q", status, want, stderr)
+			}
+		})
 	}
 }

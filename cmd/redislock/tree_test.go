@@ -36,7 +36,7 @@ func TestTreeChain(t *testing.T) {
 	w.queue(instance(5), "orders:17", "stock:10")
 	w.queueRead(instance(6), "stock:9")
 	w.hold(instance(7), "unwanted")
-	got, status := tree("-ascii")
+	got, status := tree("--ascii")
 	wantLines(t, got, "web-3 pid 813 shop\n`- orders:17, held to write for ", "   |- 1. web-4 pid 814 shop, to write, ",
 		"   |  |- stock:10, held to write for ", "   |  |  `- 1. web-5 pid 815 shop, to write, ", "   |  `- stock:9, held", "   |     `- 1. web-6 pid 816 shop, to read, ",
 		"   `- 2. web-5 pid 815 shop", "4 keys held, 3 keys waited for, by 3 requests.")
@@ -52,16 +52,19 @@ func TestTreeCertainDeadlock(t *testing.T) {
 	t.Parallel()
 	w, tree := sharedWaiting(t)
 	w.deadlock(request(31), request(40))
-	got, status := tree("-ascii")
+	got, status := tree("--ascii")
 	wantLines(t, got, "certain deadlock 1: request-40 -> orders:17 -> request-31 -> stock:9 -> request-40\n", "! deadlock 1",
-		"To end it: redislock break -prefix "+w.prefix+" stock:9\n")
+		"To end it: redislock break --redis redis://"+redistest.Shared(t, redistest.Redis).Addr()+" --prefix "+w.prefix+" stock:9\n")
 	if status != 1 {
 		t.Errorf("status %d, want 1", status)
 	}
-	if got, status := tree("-json"); status != 1 || !strings.Contains(got, `{"type":"deadlock","certain":true,`) {
+	if got, status := tree("--json"); status != 1 || !strings.Contains(got, `{"type":"deadlock","certain":true,`) {
 		t.Errorf("status %d:\n%s", status, got)
 	}
-	if got, status := tree("-dot"); status != 1 || strings.Count(got, "penwidth") != 4 {
+	if got, status := tree("--html", "-"); status != 1 || strings.Count(got, `<path class="certain"`) != 4 {
+		t.Errorf("status %d:\n%s", status, got)
+	}
+	if got, status := tree("--dot"); status != 1 || strings.Count(got, "penwidth") != 4 {
 		t.Errorf("status %d:\n%s", status, got)
 	}
 	// What it says ends it.
@@ -76,7 +79,7 @@ func TestTreePossibleDeadlock(t *testing.T) {
 	t.Parallel()
 	w, tree := sharedWaiting(t)
 	w.deadlock(instance(3), instance(4))
-	got, status := tree("-ascii")
+	got, status := tree("--ascii")
 	wantLines(t, got, "possible deadlock 1: ", "Not certain: another goroutine of a process may hold the key.")
 	if status != 0 || strings.Contains(got, "certain deadlock") {
 		t.Errorf("status %d:\n%s", status, got)
@@ -97,7 +100,7 @@ func TestTreeUpgrade(t *testing.T) {
 	}
 	w.queue(request(31), "orders:17")
 	w.queue(request(40), "orders:17")
-	got, status := tree("-ascii")
+	got, status := tree("--ascii")
 	wantLines(t, got, "certain deadlock 1: request-31 -> orders:17 -> request-40 -> orders:17 -> request-31\n")
 	if status != 1 {
 		t.Errorf("status %d, want 1", status)
@@ -128,7 +131,7 @@ func TestTreeOtherToken(t *testing.T) {
 	w.hold(request(31), "orders:17")
 	w.hold(instance(4), "stock:9")
 	w.queue(request(31), "orders:17", "stock:9")
-	got, status := tree("-ascii")
+	got, status := tree("--ascii")
 	wantLines(t, got, "certain deadlock 1: request-31 -> orders:17 -> request-31\n")
 	if status != 1 {
 		t.Errorf("status %d, want 1", status)
@@ -150,7 +153,7 @@ func TestTreeTokens(t *testing.T) {
 			}
 			w.wait(who{metadata: metadata}, w.client.As("own-a").Obtain, []string{"stock:9"})
 			w.wait(who{metadata: metadata}, w.client.As("own-b").Obtain, []string{"orders:17"})
-			got, status := tree("-ascii")
+			got, status := tree("--ascii")
 			wantLines(t, got, "certain deadlock 1: token ", " -> orders:17 -> token ", " -> stock:9 -> token ")
 			if status != 1 || strings.Contains(got, "own-") {
 				t.Errorf("status %d:\n%s", status, got)
@@ -164,7 +167,7 @@ func TestTreeSelf(t *testing.T) {
 	w, tree := sharedWaiting(t)
 	w.hold(request(31), "orders:17")
 	w.queue(request(31), "orders:17")
-	got, status := tree("-ascii")
+	got, status := tree("--ascii")
 	wantLines(t, got, "certain deadlock 1: request-31 -> orders:17 -> request-31\n")
 	if status != 1 {
 		t.Errorf("status %d, want 1", status)
@@ -198,7 +201,7 @@ func TestTreeReentrant(t *testing.T) {
 		all.Wait()
 	})
 	check.Eventually(t, 20*time.Second, "both wait", func() bool { return w.inLine([]string{"a", "b"}) == 2 })
-	got, status := tree("-ascii")
+	got, status := tree("--ascii")
 	wantLines(t, got, "certain deadlock 1: ", " -> a -> ", " -> b -> ")
 	if status != 1 || strings.Contains(got, "deadlock 2") {
 		t.Errorf("status %d:\n%s", status, got)
@@ -226,7 +229,7 @@ func TestTreeIntentAndLeft(t *testing.T) {
 	check.Eventually(t, 20*time.Second, "there is an intent", func() bool {
 		return check.Must[[]redislock.KeyState](t)(w.client.Inspect(t.Context(), []string{"orders:17"}))[0].Intent != nil
 	})
-	got, status := tree("-ascii")
+	got, status := tree("--ascii")
 	wantLines(t, got, "`- intent: web-4 pid 814 shop, to write\n", "stock:9, left by its holder, free in ", "`- 1. web-6 pid 816 shop")
 	if status != 0 {
 		t.Errorf("status %d:\n%s", status, got)
@@ -254,7 +257,7 @@ func TestTreeDeadWaiter(t *testing.T) {
 	waiter := redistest.StartRole(t, "tree-waiter", server.Addr(), prefix)
 	check.Eventually(t, 20*time.Second, "it stands in line", func() bool { return w.inLine([]string{"orders:17"}) == 1 })
 	tree := func() (string, int) {
-		stdout, _, status := runTool(t, "tree", "-redis", "redis://"+server.Addr(), "-prefix", prefix)
+		stdout, _, status := runTool(t, "tree", "--redis", "redis://"+server.Addr(), "--prefix", prefix)
 		return stdout, status
 	}
 	if got, status := tree(); status != 1 {
@@ -287,7 +290,7 @@ func TestTreeCluster(t *testing.T) {
 	w.queue(request(31), "b")
 	w.queue(request(40), "a")
 	addrs := cluster.Addrs()
-	stdout, stderr, status := runTool(t, "tree", "-ascii", "-redis", "redis://"+addrs[0]+"?addr="+addrs[1])
+	stdout, stderr, status := runTool(t, "tree", "--ascii", "--redis", "redis://"+addrs[0]+"?addr="+addrs[1])
 	wantLines(t, stdout, "certain deadlock 1: ", "2 keys held, 2 keys waited for, by 2 requests.")
 	if status != 1 || stderr != "" {
 		t.Errorf("status %d, stderr %q:\n%s", status, stderr, stdout)
@@ -301,7 +304,7 @@ func TestTreeStrangeKeys(t *testing.T) {
 	key := "a\x1b]0;x\a\n{\"\xff "
 	w.hold(who{"meta\x1b[2J\n", ""}, key)
 	w.queue(instance(3), key)
-	for _, args := range []string{"", "-l", "-dot", "-json"} {
+	for _, args := range []string{"", "--full", "--dot", "--html -", "--json"} {
 		got, status := tree(strings.Fields(args)...)
 		if status != 0 || strings.Contains(got, "\x1b") || strings.Contains(got, "\a") {
 			t.Errorf("%s: status %d: %q", args, status, got)
@@ -312,17 +315,18 @@ func TestTreeStrangeKeys(t *testing.T) {
 func TestTreeUsage(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"tree a b":             "there is one pattern at most, and here are 2",
-		"tree -dot -json":      "-dot and -json exclude each other",
-		"tree -only keys":      `-only is deadlocks, not "keys"`,
-		"tree -n -1":           "-n is a number of waiters",
-		"tree -redis http://x": "the url of the server is such as",
+		"tree a b":              "there is one pattern at most, and here are 2",
+		"tree --dot --json":     "--dot, --html and --json exclude each other",
+		"tree --html x --json":  "--dot, --html and --json exclude each other",
+		"tree --dot --html x":   "--dot, --html and --json exclude each other",
+		"tree --waiters -1":     "--waiters is a number of waiters",
+		"tree --redis http://x": "the url of the server is such as",
 	} {
 		if stdout, stderr, status := runTool(t, strings.Fields(args)...); status != 2 || stdout != "" || !strings.Contains(stderr, want) {
 			t.Errorf("%s: status %d, stdout %q, stderr %q", args, status, stdout, stderr)
 		}
 	}
-	if _, stderr, status := runTool(t, "tree", "-redis", "redis://127.0.0.1:1"); status != 69 || !strings.Contains(stderr, "127.0.0.1:1") {
+	if _, stderr, status := runTool(t, "tree", "--redis", "redis://127.0.0.1:1"); status != 69 || !strings.Contains(stderr, "127.0.0.1:1") {
 		t.Errorf("no server: status %d, stderr %q", status, stderr)
 	}
 }
@@ -331,7 +335,7 @@ func TestTreeUsage(t *testing.T) {
 func TestTreeEmpty(t *testing.T) {
 	t.Parallel()
 	_, tree := sharedWaiting(t)
-	for args, want := range map[string]string{"": "0 keys held, 0 keys waited for, by 0 requests.\n", "-json": ""} {
+	for args, want := range map[string]string{"": "0 keys held, 0 keys waited for, by 0 requests.\n", "--json": ""} {
 		if got, status := tree(strings.Fields(args)...); got != want || status != 0 {
 			t.Errorf("%s: status %d, %q", args, status, got)
 		}

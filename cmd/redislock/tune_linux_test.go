@@ -56,7 +56,7 @@ func TestTuneLosesAProcess(t *testing.T) {
 func TestTuneOnABusyMachine(t *testing.T) {
 	t.Parallel()
 	rdb, url := tuneServer(t)
-	p := newProcess(t, tuneWith("-redis", url, "-for", "4s", "-only", "-policy", "queue", "-policy", "line=queue", "-pattern", "orders:%d")...).start(t)
+	p := newProcess(t, tuneWith("--redis", url, "--for", "4s", "--no-defaults", "--policy", "queue", "--policy", "line=queue", "--pattern", "orders:%d")...).start(t)
 	playing(t, rdb, p, "orders:1", "orders:2")
 	load := children(t, p.Process.Pid)
 	if len(load) != 1 {

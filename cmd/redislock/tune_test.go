@@ -23,7 +23,7 @@ import (
 func init() { fixtures["tune"] = func(*testing.T, string) {} }
 
 // smallLoad is what a machine can play that is busy with other tests.
-var smallLoad = []string{"tune", "-hold", "5ms", "-workers", "6", "-of", "2"}
+var smallLoad = []string{"tune", "--hold", "5ms", "--workers", "6", "--of", "2"}
 
 func tuneWith(args ...string) []string { return slices.Concat(smallLoad, args) }
 
@@ -75,8 +75,8 @@ func TestTuneNamesTheWorst(t *testing.T) {
 	t.Parallel()
 	rdb, url := tuneServer(t)
 	run := func() *process {
-		return newProcess(t, "tune", "-redis", url, "-hold", "1ms", "-think", "50ms", "-workers", "24", "-processes", "4",
-			"-of", "1", "-for", "15s", "-only", "-json", "-policy", "bad=linear:10s", "-policy", "line=queue", "-policy", "again=queue").start(t)
+		return newProcess(t, "tune", "--redis", url, "--hold", "1ms", "--think", "50ms", "--workers", "24", "--processes", "4",
+			"--of", "1", "--for", "15s", "--no-defaults", "--json", "--policy", "bad=linear:10s", "--policy", "line=queue", "--policy", "again=queue").start(t)
 	}
 	var runs []*process
 	for range 3 {
@@ -116,8 +116,8 @@ func unnamed(all []tuned) bool {
 func TestTuneEmbedded(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "out.svg")
-	p := newProcess(t, tuneWith("-for", "1s", "-processes", "2", "-readers", "0.5", "-keys", "2", "-of", "4", "-plot", file,
-		"-policy", "line=queue", "-policy", "hasty=limited:linear:1ms:1+intent", "-only")...)
+	p := newProcess(t, tuneWith("--for", "1s", "--processes", "2", "--readers", "0.5", "--keys", "2", "--of", "4", "--plot", file,
+		"--policy", "line=queue", "--policy", "hasty=limited:linear:1ms:1+intent", "--no-defaults")...)
 	p.Env = append(p.Env, "LC_ALL=C")
 	if status := p.start(t).status(t); status != 0 {
 		t.Fatalf("status %d\n%s", status, &p.stderr)
@@ -169,7 +169,7 @@ func TestTuneLeavesKeysAlone(t *testing.T) {
 	rdb, url := tuneServer(t)
 	for _, key := range []string{"lock:orders:2", "redislock:line:{lock:orders:1}"} {
 		check.NoError(t, rdb.Set(t.Context(), key, "data", 0).Err())
-		stdout, stderr, status := runTool(t, tuneWith("-redis", url, "-prefix", "lock:", "-pattern", "orders:%d")...)
+		stdout, stderr, status := runTool(t, tuneWith("--redis", url, "--prefix", "lock:", "--pattern", "orders:%d")...)
 		if status != cli.Failed || !strings.Contains(stderr, "keys that exist: "+key) || stdout != "" {
 			t.Errorf("status %d, stdout %q, stderr %q", status, stdout, stderr)
 		}
@@ -199,8 +199,8 @@ func playing(t *testing.T, rdb *redis.Client, p *process, keys ...string) {
 // startTune starts a long run in line, and waits until it plays.
 func startTune(t *testing.T, rdb *redis.Client, url string) *process {
 	t.Helper()
-	p := newProcess(t, tuneWith("-redis", url, "-for", "5m", "-processes", "2", "-only", "-policy", "queue", "-policy", "line=queue",
-		"-pattern", "orders:%d")...).start(t)
+	p := newProcess(t, tuneWith("--redis", url, "--for", "5m", "--processes", "2", "--no-defaults", "--policy", "queue", "--policy", "line=queue",
+		"--pattern", "orders:%d")...).start(t)
 	playing(t, rdb, p, "orders:1", "orders:2")
 	return p
 }

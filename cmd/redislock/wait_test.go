@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"os"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ import (
 // startWait starts the tool as a process that is to wait, and returns when it says for whom.
 func startWait(t *testing.T, url, who string, args ...string) *process {
 	t.Helper()
-	return newProcess(t, append([]string{"wait", "-redis", url}, args...)...).startWait(t, who)
+	return newProcess(t, append([]string{"wait", "--redis", url}, args...)...).startWait(t, who)
 }
 
 func (p *process) startWait(t *testing.T, who string) *process {
@@ -48,7 +49,7 @@ func TestWait(t *testing.T) {
 	one, two := holder(t, rdb, "host=one", key), holder(t, rdb, "host=two", key+"2")
 	p := startWait(t, "redis://"+addr, "write-locked by host=one", key, key+"2")
 	check.NoError(t, one.Release(t.Context()))
-	limited := startWait(t, "redis://"+addr, "write-locked by host=two", "-timeout", "3s", key, key+"2")
+	limited := startWait(t, "redis://"+addr, "write-locked by host=two", "--wait", "3s", key, key+"2")
 	limited.wantEnd(t, 75, key+"2 is write-locked by host=two")
 	p.wantWaits(t)
 	check.NoError(t, two.Release(t.Context()))
@@ -88,9 +89,9 @@ func TestWaitTimeout(t *testing.T) {
 	t.Parallel()
 	addr, rdb, key := shared(t)
 	holder(t, rdb, "host=one", key)
-	stdout, stderr, status := onServer(t, addr, "wait", "-timeout", "200ms", key)
+	stdout, stderr, status := onServer(t, addr, "wait", "--wait", "200ms", key)
 	wantStatus(t, status, 75, stdout, stderr, "not free within 200ms: "+key+" is write-locked by host=one, since ")
-	_, stderr, status = onServer(t, addr, "wait", "-q", "-timeout", "200ms", key)
+	_, stderr, status = onServer(t, addr, "wait", "-q", "--wait", "200ms", key)
 	if status != 75 || strings.Count(stderr, "\n") != 1 {
 		t.Errorf("-q: exit status %d, stderr %q, want 75 and one line", status, stderr)
 	}
@@ -101,15 +102,15 @@ func TestWaitNoTime(t *testing.T) {
 	t.Parallel()
 	addr, rdb, key := shared(t)
 	holder(t, rdb, "host=one", key)
-	stdout, stderr, status := onServer(t, addr, "wait", "-timeout", "1ns", key)
+	stdout, stderr, status := onServer(t, addr, "wait", "--wait", "1ns", key)
 	wantStatus(t, status, 75, stdout, stderr, key+" is write-locked by host=one")
-	for _, flag := range []string{"-q", "-read"} {
-		stdout, stderr, status = onServer(t, addr, "wait", "-timeout", "1ns", flag, key+"free")
+	for _, flag := range []string{"-q", "--read"} {
+		stdout, stderr, status = onServer(t, addr, "wait", "--wait", "1ns", flag, key+"free")
 		wantStatus(t, status, 0, stdout, stderr)
 	}
 }
 
-// With -read readers do not matter; what waits or has left does not make a key taken or free by itself.
+// With --read readers do not matter; what waits or has left does not make a key taken or free by itself.
 func TestWaitRead(t *testing.T) {
 	t.Parallel()
 	addr, rdb, key := shared(t)
@@ -125,17 +126,17 @@ func TestWaitRead(t *testing.T) {
 		want   string
 	}{
 		{key, 75, "read-locked by a reader"},
-		{"-read " + key, 0, ""},
-		{"-read " + key + " " + key + "none", 0, ""},
+		{"--read " + key, 0, ""},
+		{"--read " + key + " " + key + "none", 0, ""},
 		{key + "free", 0, ""},
 		{key + "left", 75, "gone, after its work"},
-		{"-read " + key + "left", 75, "gone, after its work"},
-		{"-read " + key + " " + key + "w", 75, "write-locked by a writer"},
+		{"--read " + key + "left", 75, "gone, after its work"},
+		{"--read " + key + " " + key + "w", 75, "write-locked by a writer"},
 	} {
-		stdout, stderr, status := onServer(t, addr, append([]string{"wait", "-timeout", "300ms"}, strings.Fields(tt.args)...)...)
+		stdout, stderr, status := onServer(t, addr, append([]string{"wait", "--wait", "300ms"}, strings.Fields(tt.args)...)...)
 		wantStatus(t, status, tt.status, stdout, stderr, tt.want)
 	}
-	p := startWait(t, "redis://"+addr, "a writer", "-read", key, key+"w")
+	p := startWait(t, "redis://"+addr, "a writer", "--read", key, key+"w")
 	check.NoError(t, writer.Downgrade(t.Context()))
 	p.wantEnd(t, 0)
 }
@@ -145,7 +146,7 @@ func TestWaitNoLock(t *testing.T) {
 	t.Parallel()
 	addr, rdb, key := shared(t)
 	check.NoError(t, rdb.RPush(t.Context(), key+"list", "data").Err())
-	for _, flag := range []string{"-read", "-q"} {
+	for _, flag := range []string{"--read", "-q"} {
 		stdout, stderr, status := onServer(t, addr, "wait", flag, key+"list")
 		wantStatus(t, status, 65, stdout, stderr, key+"list is foreign: it holds a list that is no lock")
 	}
@@ -176,7 +177,7 @@ func TestWaitServerAway(t *testing.T) {
 	}
 
 	holder(t, rdb, "host=two", key)
-	p = newProcess(t, "wait", "-redis", url, "-timeout", "8s", key)
+	p = newProcess(t, "wait", "--redis", url, "--wait", "8s", key)
 	p.Env = append(p.Env, asTool+"="+hasty)
 	p.startWait(t, "host=two")
 	relay.Blackhole(true) // a request is not waited for when the time is over
@@ -196,7 +197,7 @@ func TestWaitCluster(t *testing.T) {
 		check.NoError(t, lock.Release(t.Context()))
 	}
 	p.wantEnd(t, 0)
-	stdout, stderr, status := runTool(t, "wait", "-read", "-timeout", "200ms", "-redis", url, "a", "d")
+	stdout, stderr, status := runTool(t, "wait", "--read", "--wait", "200ms", "--redis", url, "a", "d")
 	wantStatus(t, status, 75, stdout, stderr, "d is write-locked")
 }
 
@@ -207,4 +208,15 @@ func TestWaitInterrupted(t *testing.T) {
 	p := startWait(t, "redis://"+addr, "host=one", key)
 	check.NoError(t, p.Process.Signal(os.Interrupt))
 	p.wantEnd(t, 130, "interrupted")
+}
+
+// The outcome is one object.
+func TestWaitJSON(t *testing.T) {
+	t.Parallel()
+	addr := redistest.Shared(t, redistest.Redis).Addr()
+	key := t.Name() + rand.Text()
+	stdout, stderr, status := runTool(t, "wait", "--json", "--redis", addr, key)
+	if found := objects(t, stdout); status != 0 || stderr != "" || len(found) != 1 || found[0]["free"] != true || found[0]["waited_ms"] == nil {
+		t.Errorf("status %d, %s%s", status, stdout, stderr)
+	}
 }

@@ -91,7 +91,7 @@ func sharedWaiting(t *testing.T) (w *waiting, tree func(args ...string) (stdout 
 	w = newWaiting(t, redis.NewClient(&redis.Options{Addr: backend.Addr()}), t.Name()+rand.Text()[:6]+":")
 	return w, func(args ...string) (string, int) {
 		t.Helper()
-		stdout, stderr, status := runTool(t, append([]string{"tree", "-redis", "redis://" + backend.Addr(), "-prefix", w.prefix}, args...)...)
+		stdout, stderr, status := runTool(t, append([]string{"tree", "--redis", "redis://" + backend.Addr(), "--prefix", w.prefix}, args...)...)
 		if stderr != "" {
 			t.Errorf("stderr is %q", stderr)
 		}

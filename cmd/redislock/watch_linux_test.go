@@ -3,11 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/term"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
@@ -52,11 +55,11 @@ func (s *scene) queue(t *testing.T, key, metadata string, length int) {
 }
 
 // watchIn runs the tool in a terminal.
-func watchIn(t *testing.T, s *scene, width, height int, args ...string) (*pty, *process) {
+func watchIn(t *testing.T, s *scene, width, height int, args ...string) (*tty, *process) {
 	t.Helper()
-	p := newPTY(t, width, height)
-	args = append([]string{"watch", "-redis", "redis://" + s.Addr(), "-every", "200ms"}, args...)
-	return p, p.run(t, newProcess(t, args...))
+	p := newTTY(t, width, height)
+	args = append([]string{"watch", "--redis", "redis://" + s.Addr(), "--every", "200ms"}, args...)
+	return p, p.run(newProcess(t, args...))
 }
 
 func TestWatchScreen(t *testing.T) {
@@ -67,70 +70,67 @@ func TestWatchScreen(t *testing.T) {
 	s.hold(t, "a{}\x1b[2J世界", "evil \x1b]0;x\a")
 	s.queue(t, "stock:9", "host=web-2 pid=5", 1)
 	s.queue(t, "stock:9", "host=web-2 pid=6", 2)
-	p := newPTY(t, 80, 24)
-	before := p.modes(t)
-	process := p.run(t, newProcess(t, "watch", "-redis", "redis://"+s.Addr(), "-every", "200ms"))
+	p := newTTY(t, 80, 24)
+	before := p.modes()
+	process := p.run(newProcess(t, "watch", "--redis", "redis://"+s.Addr(), "--every", "200ms"))
 
-	p.awaitText(t, "3 keys: 3 held (0 read), 1 line, 2 waiters", "stock:9: 2 waiters, the first for", "of 5000 commands/s", `"a{}\x1b[2J世界"`)
+	p.awaitText("3 keys: 3 held (0 read), 1 line, 2 waiters", "stock:9: 2 waiters, the first for", "of 5000 commands/s", `"a{}\x1b[2J世界"`)
 	if line, y := p.lineWith("stock:9"); y != 2 || !strings.HasPrefix(line, "  stock:9 ") || !strings.Contains(line, "write host=web-1 pid=77") {
 		t.Errorf("line %d is %q, want the key that others wait for first, and whole", y, line)
 	}
-	if !p.Mode().Other || !p.Mode().Hidden || !p.Mode().Nowrap {
-		t.Errorf("the terminal is %+v, want a screen of its own", p.Mode())
+	// sort
+	p.press("K")
+	p.await("the keys are sorted", func(string) bool { _, y := p.lineWith("orders:17"); return y == 3 })
+	p.awaitText("KEY<")
+	p.press("r")
+	p.await("the keys are sorted the other way round", func(string) bool { _, y := p.lineWith("stock:9 "); return y == 2 })
+	p.awaitText("KEY>")
+
+	// filter
+	p.press("/WEB-3")
+	p.await("one row is left", func(screen string) bool {
+		return strings.Contains(screen, "orders:17") && !strings.Contains(screen, "web-1")
+	})
+	p.press("\x1b")
+	p.awaitText("web-1")
+
+	// key
+	p.press("S\r")
+	p.awaitText("mode     write", "holder   host=web-1 pid=77", "line      1  host=web-2 pid=5", "          2  host=web-2 pid=6")
+	p.press("\x1b")
+	p.awaitText("HOLDER")
+
+	// help
+	p.press("?")
+	p.awaitText("keys and columns", "pause: nothing is asked", "the others by turns")
+	p.press("\x1b")
+	p.awaitText("HOLDER")
+
+	// pause
+	p.press("p")
+	p.awaitText("paused")
+	s.queue(t, "stock:9", "host=web-2 pid=7", 3)
+	if _, y := p.lineWith("3 waiters"); y >= 0 {
+		t.Error("the screen goes on while it is paused")
 	}
-	t.Run("sort", func(t *testing.T) {
-		p.press(t, "K")
-		p.await(t, "the keys are sorted", func(string) bool { _, y := p.lineWith("orders:17"); return y == 3 })
-		p.awaitText(t, "KEY<")
-		p.press(t, "r")
-		p.await(t, "the keys are sorted the other way round", func(string) bool { _, y := p.lineWith("stock:9 "); return y == 2 })
-		p.awaitText(t, "KEY>")
+	p.press("p")
+	p.awaitText("1 line, 3 waiters")
+
+	// resize
+	p.resize(40, 10)
+	p.await("the last line is the tenth", func(screen string) bool {
+		lines := strings.Split(screen, "\n")
+		return len(lines) == 11 && strings.Contains(lines[9], "127.0.0.1") && !strings.Contains(screen, "HANDED")
 	})
-	t.Run("filter", func(t *testing.T) {
-		p.press(t, "/WEB-3")
-		p.await(t, "one row is left", func(screen string) bool {
-			return strings.Contains(screen, "orders:17") && !strings.Contains(screen, "web-1")
-		})
-		p.press(t, "\x1b")
-		p.awaitText(t, "web-1")
-	})
-	t.Run("key", func(t *testing.T) {
-		p.press(t, "S\r")
-		p.awaitText(t, "mode     write", "holder   host=web-1 pid=77", "line      1  host=web-2 pid=5", "          2  host=web-2 pid=6")
-		p.press(t, "\x1b")
-		p.awaitText(t, "HOLDER")
-	})
-	t.Run("help", func(t *testing.T) {
-		p.press(t, "?")
-		p.awaitText(t, "keys and columns", "pause: nothing is asked", "the others by turns")
-		p.press(t, "\x1b")
-		p.awaitText(t, "HOLDER")
-	})
-	t.Run("pause", func(t *testing.T) {
-		p.press(t, "p")
-		p.awaitText(t, "paused")
-		s.queue(t, "stock:9", "host=web-2 pid=7", 3)
-		if _, y := p.lineWith("3 waiters"); y >= 0 {
-			t.Error("the screen goes on while it is paused")
-		}
-		p.press(t, "p")
-		p.awaitText(t, "1 line, 3 waiters")
-	})
-	t.Run("resize", func(t *testing.T) {
-		p.resize(t, 40, 10)
-		p.await(t, "the last line is the tenth", func(screen string) bool {
-			lines := strings.Split(screen, "\n")
-			return len(lines) == 11 && strings.Contains(lines[9], "127.0.0.1") && !strings.Contains(screen, "HANDED")
-		})
-		p.resize(t, 120, 30)
-		p.awaitText(t, "HANDED/S", "h help, q quit")
-		p.await(t, "the last line is the thirtieth", func(screen string) bool { return strings.Contains(strings.Split(screen, "\n")[29], "quit") })
-	})
-	p.press(t, "q")
+	p.resize(120, 30)
+	p.awaitText("HANDED/S", "h help, q quit")
+	p.await("the last line is the thirtieth", func(screen string) bool { return strings.Contains(strings.Split(screen, "\n")[29], "quit") })
+
+	p.press("q")
 	if status := process.status(t); status != 0 {
 		t.Errorf("exit status %d, want 0", status)
 	}
-	p.isRestored(t, before)
+	p.isRestored(before)
 }
 
 // On every way out the terminal is as it was.
@@ -152,17 +152,17 @@ func TestWatchEnds(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			p := newPTY(t, 80, 24)
-			before := p.modes(t)
-			process := p.run(t, newProcess(t, "watch", "-redis", "redis://"+s.Addr()))
-			p.awaitText(t, "orders:17")
-			if p.press(t, tt.key); tt.signal != 0 {
+			p := newTTY(t, 80, 24)
+			before := p.modes()
+			process := p.run(newProcess(t, "watch", "--redis", "redis://"+s.Addr()))
+			p.awaitText("orders:17")
+			if p.press(tt.key); tt.signal != 0 {
 				check.NoError(t, process.Process.Signal(tt.signal))
 			}
 			if status := process.status(t); status != tt.status {
 				t.Errorf("exit status %d, want %d", status, tt.status)
 			}
-			p.isRestored(t, before)
+			p.isRestored(before)
 		})
 	}
 }
@@ -172,26 +172,47 @@ func TestWatchSuspend(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.hold(t, "orders:17", "me")
-	p := newPTY(t, 80, 24)
-	before := p.modes(t)
-	process := newProcess(t, "-c", `set -m; "$TOOL" watch -redis redis://$ADDR; echo stopped; read word; fg; echo "ended $?"`)
+	p := newTTY(t, 80, 24)
+	before := p.modes()
+	process := newProcess(t, "-c", `set -m; "$TOOL" watch --redis redis://$ADDR; echo stopped; read word; fg; echo "ended $?"`)
 	process.Env = append(process.Env, "TOOL="+process.Path, "ADDR="+s.Addr())
 	process.Path, process.Args[0] = "/bin/sh", "sh"
-	p.run(t, process)
-	p.awaitText(t, "orders:17", "h help")
-	p.press(t, "\x1a")
-	p.awaitText(t, "stopped")
-	p.isRestored(t, before)
-	p.press(t, "go\r")
-	p.await(t, "the screen is back", func(screen string) bool {
-		return p.Mode().Other && strings.Contains(screen, "orders:17") && !strings.Contains(screen, "stopped")
+	p.run(process)
+	p.awaitText("orders:17", "h help")
+	p.press("\x1a")
+	p.awaitText("stopped")
+	p.isRestored(before)
+	p.press("go\r")
+	p.await("the screen is back", func(screen string) bool {
+		return p.isOther() && strings.Contains(screen, "orders:17") && !strings.Contains(screen, "stopped")
 	})
 	s.hold(t, "orders:18", "me")
-	p.awaitText(t, "orders:18")
-	p.press(t, "q")
-	p.awaitText(t, "ended 0")
+	p.awaitText("orders:18")
+	p.press("q")
+	p.awaitText("ended 0")
 	process.status(t)
-	p.isRestored(t, before)
+	p.isRestored(before)
+}
+
+// Whoever stops the process, and changes the terminal meanwhile: when it goes on it has its screen and its keys.
+func TestWatchGoesOn(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	p := newTTY(t, 80, 24)
+	before := p.modes()
+	process := p.run(newProcess(t, "watch", "--redis", "redis://"+s.Addr()))
+	p.awaitText("no key is locked")
+	check.NoError(t, process.Process.Signal(syscall.SIGSTOP))
+	check.NoError(t, term.Restore(int(p.slave.Fd()), before))
+	check.NoError(t, process.Process.Signal(syscall.SIGCONT))
+	p.await("keys are given at once", func(string) bool { return !reflect.DeepEqual(p.modes(), before) })
+	p.press("h")
+	p.awaitText("keys and columns")
+	p.press("q")
+	if status := process.status(t); status != 0 {
+		t.Errorf("exit status %d, want 0", status)
+	}
+	p.isRestored(before)
 }
 
 // While the server is away the screen says so, and it comes back by itself.
@@ -200,14 +221,14 @@ func TestWatchServerAway(t *testing.T) {
 	s := newScene(t)
 	s.hold(t, "orders:17", "me")
 	p, process := watchIn(t, s, 80, 24)
-	p.awaitText(t, "orders:17", "commands/s")
+	p.awaitText("orders:17", "commands/s")
 	s.Kill()
-	p.awaitText(t, "away since", "trying again")
+	p.awaitText("away since", "trying again")
 	s.Restart()
 	s.hold(t, "orders:18", "another")
-	p.awaitText(t, "orders:18", "commands/s")
-	p.await(t, "the server is back", func(screen string) bool { return !strings.Contains(screen, "away") })
-	p.press(t, "q")
+	p.awaitText("orders:18", "commands/s")
+	p.await("the server is back", func(screen string) bool { return !strings.Contains(screen, "away") })
+	p.press("q")
 	if status := process.status(t); status != 0 {
 		t.Errorf("exit status %d, want 0", status)
 	}
@@ -223,18 +244,18 @@ func TestWatchStuck(t *testing.T) {
 		s.hold(t, fmt.Sprintf("quiet:%d", i), "somebody")
 	}
 	waitForLong(t, s.Client(t), s.client, "orders:17")
-	plain := newPTY(t, 80, 24)
-	process := newProcess(t, "watch", "-redis", "redis://"+s.Addr())
+	plain := newTTY(t, 80, 24)
+	process := newProcess(t, "watch", "--redis", "redis://"+s.Addr())
 	process.Env = append(process.Env, "NO_COLOR=1")
-	plain.run(t, process)
+	plain.run(process)
 	p, _ := watchIn(t, s, 80, 24)
-	p.awaitText(t, "1 stuck", "! orders:17", "orders:17: held for ", " leases")
-	if !strings.Contains(p.Styles(), "!{1;7;31}") {
-		t.Errorf("what is stuck is not red:\n%s", p.Styles())
+	p.awaitText("1 stuck", "! orders:17", "orders:17: held for ", " leases")
+	if !strings.Contains(p.screen.String(), "\x1b[0;1;31;7m!") {
+		t.Error("what is stuck is not red")
 	}
-	plain.awaitText(t, "! orders:17")
-	if strings.Contains(plain.Styles(), "31") {
-		t.Errorf("NO_COLOR, and there is red:\n%s", plain.Styles())
+	plain.awaitText("! orders:17")
+	if strings.Contains(plain.screen.String(), ";31") {
+		t.Error("NO_COLOR, and there is red")
 	}
 }
 
@@ -264,20 +285,55 @@ func TestWatchPicture(t *testing.T) {
 	}
 	s := redistest.Start(t, redistest.Redis)
 	watchScene(t, s.Addr())
-	p := newPTY(t, 80, strings.Count(picture, "\n"))
-	process := p.run(t, newProcess(t, "watch", "-redis", "redis://"+s.Addr(), "-every", "300ms"))
+	p := newTTY(t, 80, strings.Count(picture, "\n"))
+	process := p.run(newProcess(t, "watch", "--redis", "redis://"+s.Addr(), "--every", "300ms"))
 	defer func() {
 		if t.Failed() {
 			t.Logf("the page shows\n%s", plain(picture))
 		}
 	}()
-	p.await(t, "the screen is as on the page", func(screen string) bool { return plain(screen) == plain(picture) })
-	p.press(t, "p") // what is drawn little by little is what is drawn at once
-	p.await(t, "all of that is drawn", rests.MatchString)
-	before := p.Styles()
-	_, _ = p.Write([]byte("\x1b[2J"))
-	p.press(t, "\x0c")
-	p.await(t, "all is drawn anew", func(string) bool { return p.Styles() == before })
-	p.press(t, "q")
+	p.await("the screen is as on the page", func(screen string) bool { return plain(screen) == plain(picture) })
+	p.press("p")
+	p.await("it rests", rests.MatchString)
+	before := p.frames()
+	p.press("zz\x0c") // z does nothing, so nothing is drawn
+	p.await("all is drawn anew, and nothing else was", func(string) bool { return len(p.frames()) > len(before) })
+	if after := p.frames(); len(after) != len(before)+1 || after[len(before)] != before[len(before)-1] {
+		t.Errorf("%d frames, and then %d, want one more, and the same", len(before), len(after))
+	}
+	p.press("q")
 	process.status(t)
+}
+
+// Keys are read from the terminal also where the tool is given something else to read.
+func TestWatchReadsTerminal(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	p := newTTY(t, 80, 24)
+	before := p.modes()
+	process := newProcess(t, "watch", "--redis", "redis://"+s.Addr())
+	process.Stdin = strings.NewReader("q")
+	p.run(process)
+	p.awaitText("no key is locked", "h help, q quit")
+	p.press("h")
+	p.awaitText("keys and columns")
+	p.press("q")
+	if status := process.status(t); status != 0 {
+		t.Errorf("exit status %d, want 0", status)
+	}
+	p.isRestored(before)
+}
+
+// Where no shell could let it go on Ctrl-Z does nothing.
+func TestWatchSuspendNowhere(t *testing.T) {
+	t.Parallel()
+	p, process := watchIn(t, newScene(t), 80, 24)
+	p.awaitText("no key is locked")
+	p.press("\x1a")
+	p.press("h")
+	p.awaitText("keys and columns")
+	p.press("q")
+	if status := process.status(t); status != 0 {
+		t.Errorf("exit status %d, want 0", status)
+	}
 }

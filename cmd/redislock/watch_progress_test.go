@@ -22,7 +22,7 @@ func TestWatchProgress(t *testing.T) {
 	check.NoError(t, err)
 	slow := redistest.NewRelay(t, server.Addr())
 	slow.DelayReplies(100 * time.Millisecond) // and a search takes 10 of them
-	_, stderr, status := runTool(t, "watch", "-n", "1", "-redis", "redis://"+slow.Addr())
+	_, stderr, status := runTool(t, "watch", "--count", "1", "--redis", "redis://"+slow.Addr())
 	if status != 0 || !regexp.MustCompile(`searching, [1-9][0-9]? %, 0 locks`).MatchString(stderr) {
 		t.Errorf("status %d, stderr %q", status, stderr)
 	}

@@ -23,14 +23,14 @@ import (
 func TestWatchUsage(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ args, want string }{
-		{"-every 10ms", "-every is 10ms, it is 100ms at least"},
-		{"-budget 7", "-budget is 7, it is 100 at least"},
-		{"-n -1", "-n is -1"},
-		{"-rows -1", "-rows is -1"},
-		{"-sort colour", `-sort "colour" is no column; there are urgency, key`},
+		{"--every 10ms", "--every is 10ms, it is 100ms at least"},
+		{"--budget 7", "--budget is 7, it is 100 at least"},
+		{"--count -1", "--count is -1"},
+		{"--rows -1", "--rows is -1"},
+		{"--sort colour", `--sort "colour" is no column; there are urgency, key`},
 		{"a:* b", `"a:*" is a pattern, which stands alone`},
 	} {
-		_, stderr, status := runTool(t, append([]string{"watch", "-redis", "redis://127.0.0.1:1"}, strings.Fields(tt.args)...)...)
+		_, stderr, status := runTool(t, append([]string{"watch", "--redis", "redis://127.0.0.1:1"}, strings.Fields(tt.args)...)...)
 		if status != 2 || !strings.Contains(stderr, tt.want) {
 			t.Errorf("%s: status %d, stderr %q, want 2 and %q", tt.args, status, stderr, tt.want)
 		}
@@ -38,7 +38,7 @@ func TestWatchUsage(t *testing.T) {
 	if _, stderr, status := runTool(t, "watch", ""); status != 2 || !strings.Contains(stderr, "a key is empty") {
 		t.Errorf("an empty key: status %d, stderr %q", status, stderr)
 	}
-	if _, stderr, status := runTool(t, "watch", "-n", "1", "-redis", "redis://127.0.0.1:1"); status != 69 || !strings.Contains(stderr, "cannot use 127.0.0.1:1") {
+	if _, stderr, status := runTool(t, "watch", "--count", "1", "--redis", "redis://127.0.0.1:1"); status != 69 || !strings.Contains(stderr, "cannot use 127.0.0.1:1") {
 		t.Errorf("no server: status %d, stderr %q", status, stderr)
 	}
 }
@@ -65,20 +65,20 @@ func TestWatchPlain(t *testing.T) {
 	url := "redis://" + s.Addr()
 	t.Run("tables", func(t *testing.T) {
 		t.Parallel()
-		stdout, stderr, status := runTool(t, "watch", "-redis", url, "-n", "3", "-every", "100ms", "-rows", "2", "-sort", "key", "orders:*")
+		stdout, stderr, status := runTool(t, "watch", "--redis", url, "--count", "3", "--every", "100ms", "--rows", "2", "--sort", "key", "orders:*")
 		if status != 0 || stderr != "" || strings.Contains(stdout, "\x1b") {
 			t.Errorf("status %d, stderr %q, stdout\n%s", status, stderr, stdout)
 		}
 		if got := strings.Count(stdout, "3 keys: 3 held (0 read), 0 lines, 0 waiters\n"); got != 3 {
 			t.Errorf("got %d tables, want 3:\n%s", got, stdout)
 		}
-		if got := strings.Count(stdout, "\norders:00001  write  \"host=web-1\\x1b[2J\""); got != 3 || !strings.Contains(stdout, "and 1 more: see -rows\n") {
+		if got := strings.Count(stdout, "\norders:00001  write  \"host=web-1\\x1b[2J\""); got != 3 || !strings.Contains(stdout, "and 1 more: see --rows\n") {
 			t.Errorf("the rows are not as they should be:\n%s", stdout)
 		}
 	})
 	t.Run("json", func(t *testing.T) {
 		t.Parallel()
-		stdout, _, status := runTool(t, "watch", "-redis", url, "-json", "-n", "2", "-every", "100ms", "orders:00001", "a b")
+		stdout, _, status := runTool(t, "watch", "--redis", url, "--json", "--count", "2", "--every", "100ms", "orders:00001", "a b")
 		lines := strings.Split(strings.TrimSpace(stdout), "\n")
 		if status != 0 || len(lines) != 4 {
 			t.Fatalf("status %d, want 2 lines for each of 2 keys:\n%s", status, stdout)
@@ -101,7 +101,7 @@ func TestWatchPlain(t *testing.T) {
 	})
 	t.Run("dumb terminal, end", func(t *testing.T) {
 		t.Parallel()
-		p := newProcess(t, "watch", "-redis", url, "-every", "100ms")
+		p := newProcess(t, "watch", "--redis", url, "--every", "100ms")
 		p.start(t)
 		check.Eventually(t, time.Minute, "the second table", func() bool { return strings.Count(p.stdout.String(), "KEY") > 1 })
 		check.NoError(t, p.Process.Signal(os.Interrupt))
@@ -115,13 +115,14 @@ func TestWatchPlain(t *testing.T) {
 func TestWatchPlainServerAway(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Redis)
-	p := newProcess(t, "watch", "-redis", "redis://"+s.Addr(), "-every", "100ms", "orders:17").start(t)
+	p := newProcess(t, "watch", "--redis", "redis://"+s.Addr(), "--every", "100ms", "orders:17").start(t)
 	check.Eventually(t, time.Minute, "a table", func() bool { return strings.Contains(p.stdout.String(), "orders:17") })
 	s.Kill()
 	check.Eventually(t, time.Minute, "it is said", func() bool { return strings.Contains(p.stderr.String(), "is away") })
 	before := strings.Count(p.stdout.String(), "orders:17")
 	s.Restart()
-	check.Eventually(t, time.Minute, "it is back", func() bool { return strings.Count(p.stdout.String(), "orders:17") > before+1 })
+	check.Eventually(t, time.Minute, "it is said that it is back", func() bool { return strings.Contains(p.stderr.String(), "is back") })
+	check.Eventually(t, time.Minute, "there are tables", func() bool { return strings.Count(p.stdout.String(), "orders:17") > before+1 })
 	if stderr := p.stderr.String(); strings.Count(stderr, "is away") != 1 || strings.Count(stderr, "is back") != 1 {
 		t.Errorf("stderr is\n%s", stderr)
 	}
@@ -138,11 +139,11 @@ func TestWatchRefused(t *testing.T) {
 	}
 	noScan, noScripts, noType := user("scanless", "-scan"), user("scriptless", "-evalsha", "-eval"), user("typeless", "-type")
 	for _, args := range [][]string{{noScan}, {noScripts}, {noScripts, "orders:00000"}, {noType, "orders:00000"}} {
-		if _, stderr, status := runTool(t, append([]string{"watch", "-n", "1", "-redis"}, args...)...); status == 0 || stderr == "" {
+		if _, stderr, status := runTool(t, append([]string{"watch", "--count", "1", "--redis"}, args...)...); status == 0 || stderr == "" {
 			t.Errorf("%q: status %d, stderr %q", args, status, stderr)
 		}
 	}
-	if stdout, stderr, status := runTool(t, "watch", "-n", "1", "-redis", noScan, "orders:00000"); status != 0 || !strings.Contains(stdout, "write") {
+	if stdout, stderr, status := runTool(t, "watch", "--count", "1", "--redis", noScan, "orders:00000"); status != 0 || !strings.Contains(stdout, "write") {
 		t.Errorf("status %d, stderr %q, stdout %q", status, stderr, stdout)
 	}
 }
@@ -155,7 +156,7 @@ func TestWatchCluster(t *testing.T) {
 		check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{fmt.Sprintf("orders:%d", i)}, time.Hour, nil))
 	}
 	addr := c.Addrs()[0]
-	stdout, stderr, status := runTool(t, "watch", "-redis", "redis://"+addr+"?addr="+addr, "-n", "1")
+	stdout, stderr, status := runTool(t, "watch", "--redis", "redis://"+addr+"?addr="+addr, "--count", "1")
 	if status != 0 || !strings.Contains(stdout, "20 keys: 20 held") {
 		t.Errorf("status %d, stderr %q, stdout\n%s", status, stderr, stdout)
 	}
@@ -184,7 +185,7 @@ func TestWatchBudget(t *testing.T) {
 			check.NoError(t, rdb.ConfigResetStat(t.Context()).Err())
 			began := time.Now()
 			// Not every search ends here, so there may be no table; the looks go on meanwhile.
-			p := newProcess(t, "watch", "-redis", "redis://"+s.Addr(), "-every", "200ms", "-budget", strconv.Itoa(budget)).start(t)
+			p := newProcess(t, "watch", "--redis", "redis://"+s.Addr(), "--every", "200ms", "--budget", strconv.Itoa(budget)).start(t)
 			for used := 0; time.Since(began) < 4*time.Second || used < 20; {
 				time.Sleep(200 * time.Millisecond) // that is what is measured
 				used = commandsOf(t, rdb)

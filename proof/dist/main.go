@@ -1,5 +1,5 @@
 // Dist builds what users without Go download: the tool for each system, as one static program in an archive with the manual
-// page, the completions and the licence, and the checksums of all archives.
+// pages, the completions and the licence, and the checksums of all archives.
 //
 //	make dist                  # into .bin/dist
 //	make dist VERSION=v1.2.3   # the version that it calls itself; otherwise that of the commit
@@ -95,15 +95,7 @@ func (j job) common(ctx context.Context, scratch string) ([]file, error) {
 		return nil, err
 	}
 	files := []file{{"LICENSE", licence, 0o644}}
-	for _, made := range []struct {
-		name string
-		args []string
-	}{
-		{"redislock.1", []string{"man"}},
-		{"completions/redislock.bash", []string{"completion", "bash"}},
-		{"completions/_redislock", []string{"completion", "zsh"}},
-		{"completions/redislock.fish", []string{"completion", "fish"}},
-	} {
+	for _, made := range madeByTool() {
 		content, err := exec.CommandContext(ctx, here.path(scratch), made.args...).Output()
 		if err != nil {
 			return nil, fmt.Errorf("redislock %s: %w", strings.Join(made.args, " "), err)
@@ -111,6 +103,26 @@ func (j job) common(ctx context.Context, scratch string) ([]file, error) {
 		files = append(files, file{made.name, content, 0o644})
 	}
 	return files, nil
+}
+
+// A madeFile is what the tool writes of itself.
+type madeFile struct {
+	name string
+	args []string
+}
+
+// madeByTool are the manual pages, of the tool and of each command for people, and the completions.
+func madeByTool() []madeFile {
+	files := []madeFile{{"man/redislock.1", []string{"man"}}}
+	for _, command := range []string{"break", "demo", "doctor", "ls", "run", "show", "tree", "tune", "version", "wait", "watch"} {
+		files = append(files, madeFile{"man/redislock-" + command + ".1", []string{"man", command}})
+	}
+	return append(
+		files,
+		madeFile{"completions/redislock.bash", []string{"completion", "bash"}},
+		madeFile{"completions/_redislock", []string{"completion", "zsh"}},
+		madeFile{"completions/redislock.fish", []string{"completion", "fish"}},
+	)
 }
 
 // path is where the program for a target is built.

@@ -74,13 +74,16 @@ func testArchive(t *testing.T, archive []byte, top string) {
 		check.NoError(t, os.WriteFile(filepath.Join(dir, filepath.Base(h.Name)), content, h.FileInfo().Mode()))
 	}
 	want := []string{
-		"redislock", "LICENSE", "redislock.1", "completions/redislock.bash", "completions/_redislock", "completions/redislock.fish",
+		"redislock", "LICENSE", "man/redislock.1", "man/redislock-break.1", "man/redislock-demo.1", "man/redislock-doctor.1",
+		"man/redislock-ls.1", "man/redislock-run.1", "man/redislock-show.1", "man/redislock-tree.1", "man/redislock-tune.1",
+		"man/redislock-version.1", "man/redislock-wait.1", "man/redislock-watch.1",
+		"completions/redislock.bash", "completions/_redislock", "completions/redislock.fish",
 	}
 	if !slices.Equal(names, want) {
 		t.Errorf("the archive has %q, want %q", names, want)
 	}
 	out, err := exec.CommandContext(t.Context(), filepath.Join(dir, "redislock"), "version").CombinedOutput()
-	if err != nil || !strings.HasPrefix(string(out), "redislock v1.2.3\nlibrary v1.2.3\n") {
+	if err != nil || !strings.HasPrefix(string(out), "redislock v1.2.3\n") || !strings.Contains(string(out), "\nlibrary v1.2.3\n") {
 		t.Errorf("redislock version: %v, %q", err, out)
 	}
 }

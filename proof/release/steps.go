@@ -69,15 +69,15 @@ func steps(version string, long time.Duration) []step {
 	return list
 }
 
-// builds builds for each system, and says for how many.
+// builds makes everything for each system, and says for how many.
 const builds = `n=0
-for system in linux darwin windows; do
-	for machine in amd64 arm64; do
-		echo "$system/$machine"
-		CGO_ENABLED=0 GOOS=$system GOARCH=$machine go build ./... ./cmd/redislock/... ./redislockotel/... ./redislockgocron/... || exit 1
-		n=$((n + 1))
-	done
+for target in {linux,darwin,windows}/{amd64,arm64}; do
+	echo "$target"
+	export GOOS=${target%/*} GOARCH=${target#*/}
+	CGO_ENABLED=0 go build ./... ./cmd/redislock/... ./redislockotel/... ./redislockgocron/... || exit 1
+	n=$((n + 1))
 done
+unset GOOS GOARCH
 make dist && echo "$n systems"`
 
 // how is what the step runs, in one line.

@@ -1,122 +1,112 @@
-// Package cells is a screen of characters in columns and lines, and what a terminal has to be told so that it shows
-// another one.
+// Package cells fits texts into the columns of a terminal.
 package cells
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
-// A Style is how a cell looks: a colour, and any of Bold, Dim and Reverse.
-type Style uint8
-
-// The styles.
-const (
-	Bold Style = 1 << iota
-	Dim
-	Reverse
-	Red
-	Green
-	Yellow
-	Cyan
+	"github.com/rivo/uniseg"
 )
 
-// colours are the styles that NO_COLOR is about.
-const colours = Red | Green | Yellow | Cyan
-
-// Plain returns the style without its colour.
-func (s Style) Plain() Style { return s &^ colours }
-
-// A Cell is one column of one line. Its Text is one character with the marks on it; it is empty if the cell is the right half of
-// a wide character.
-type Cell struct {
-	Text  string
-	Style Style
+// A glyph is a character together with the marks on it, which share its columns.
+type glyph struct {
+	text  string
+	width int
 }
 
-var blank = Cell{Text: " "}
+// mostMarks is how many marks a character keeps. Some texts have hundreds of them, to disturb others.
+const mostMarks = 4
 
-// A Screen is lines of cells. A position outside of it can be written to, and is not shown.
-type Screen struct {
-	Width, Height int
-	cells         []Cell
-}
-
-// most is how many columns or lines a screen has: more is no terminal but an error.
-const most = 2000
-
-// New makes an empty screen.
-func New(width, height int) *Screen {
-	width, height = min(max(width, 0), most), min(max(height, 0), most)
-	s := &Screen{width, height, make([]Cell, width*height)}
-	for i := range s.cells {
-		s.cells[i] = blank
-	}
-	return s
-}
-
-// At returns a cell.
-func (s *Screen) At(x, y int) Cell {
-	if !s.has(x, y) {
-		return blank
-	}
-	return s.cells[y*s.Width+x]
-}
-
-func (s *Screen) has(x, y int) bool { return x >= 0 && y >= 0 && x < s.Width && y < s.Height }
-
-// Put writes a text from a cell on, as far as its line goes, and returns the column behind it. It writes no half of a wide
-// character, and leaves none.
-func (s *Screen) Put(x, y int, style Style, text string) int {
-	for _, g := range glyphs(text) {
-		switch {
-		case x >= s.Width:
-			return x
-		case g.width == 1:
-			s.set(x, y, Cell{g.text, style})
-		case s.has(x, y) && s.has(x+1, y):
-			s.set(x, y, blank)
-			s.set(x+1, y, blank)
-			s.cells[y*s.Width+x] = Cell{g.text, style}
-			s.cells[y*s.Width+x+1] = Cell{"", style}
-		default:
-			s.set(x, y, Cell{" ", style})
-			s.set(x+1, y, Cell{" ", style})
+// glyphs splits a text. What could move the cursor of a terminal becomes a question mark, as does what is no text.
+func glyphs(text string) []glyph {
+	text = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
+			return '?'
 		}
-		x += g.width
+		return r
+	}, text)
+	list := make([]glyph, 0, len(text))
+	for text != "" {
+		if len(text) == 1 || text[0] < utf8.RuneSelf && text[1] < utf8.RuneSelf { // nothing can stand on it
+			list, text = append(list, glyph{text[:1], 1}), text[1:]
+			continue
+		}
+		var g glyph
+		g.text, text, g.width, _ = uniseg.FirstGraphemeClusterInString(text, -1)
+		if g.width == 0 { // a mark on nothing
+			g = glyph{" " + g.text, 1}
+		}
+		if runes := []rune(g.text); len(runes) > 1+mostMarks {
+			g.text = string(runes[:1+mostMarks])
+		}
+		list = append(list, g)
 	}
-	return x
+	return list
 }
 
-// set replaces a cell. The other half of a wide character becomes a space.
-func (s *Screen) set(x, y int, c Cell) {
-	if !s.has(x, y) {
-		return
+func widthOf(list []glyph) int {
+	n := 0
+	for _, g := range list {
+		n += g.width
 	}
-	if s.At(x, y).Text == "" {
-		s.cells[y*s.Width+x-1].Text = " "
-	} else if s.isWide(x, y) {
-		s.cells[y*s.Width+x+1].Text = " "
-	}
-	s.cells[y*s.Width+x] = c
+	return n
 }
 
-// isWide reports whether the left half of a wide character stands there.
-func (s *Screen) isWide(x, y int) bool { return s.At(x, y).Text != "" && s.At(x+1, y).Text == "" }
+// Width returns how many columns a text takes.
+func Width(text string) int { return widthOf(glyphs(text)) }
 
-// Fill gives the rest of a line a style, without changing its text.
-func (s *Screen) Fill(x, y int, style Style) {
-	for ; s.has(x, y); x++ {
-		s.cells[y*s.Width+x].Style = style
+// cut stands for what was left out of a text.
+const cut = "…"
+
+// Short returns a text that takes at most this many columns: if the text is longer, its middle is left out.
+func Short(text string, width int) string { return short(text, width, width/2) }
+
+// Head returns a text that takes at most this many columns: if the text is longer, its end is left out.
+func Head(text string, width int) string { return short(text, width, width-1) }
+
+// short keeps so many columns before the cut, and behind it what else there is room for.
+func short(text string, width, before int) string {
+	list := glyphs(text)
+	if widthOf(list) <= width {
+		return join(list)
 	}
+	if width < 1 {
+		return ""
+	}
+	from, left := len(list), width-1-before
+	for from > 0 && list[from-1].width <= left {
+		from--
+		left -= list[from].width
+	}
+	return join(first(list, before)) + cut + join(list[from:])
 }
 
-// String returns the lines of the screen without what is blank at their ends.
-func (s *Screen) String() string {
+// first returns as many glyphs as fit.
+func first(list []glyph, width int) []glyph {
+	for i, g := range list {
+		if width -= g.width; width < 0 {
+			return list[:i]
+		}
+	}
+	return list
+}
+
+func join(list []glyph) string {
 	var b strings.Builder
-	for y := range s.Height {
-		var line strings.Builder
-		for x := range s.Width {
-			line.WriteString(s.At(x, y).Text)
-		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	for _, g := range list {
+		b.WriteString(g.text)
 	}
 	return b.String()
+}
+
+// Fit returns a text that takes exactly this many columns: [Short], with spaces behind it, or before it if it is to stand on the
+// right.
+func Fit(text string, width int, right bool) string {
+	text = Short(text, width)
+	space := strings.Repeat(" ", max(0, width-Width(text)))
+	if right {
+		return space + text
+	}
+	return text + space
 }

@@ -3,9 +3,10 @@ package cli
 import (
 	"bytes"
 	"context"
-	"flag"
 	"testing"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
@@ -19,7 +20,7 @@ func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	c := Command{Name: "wait", Define: func(*flag.FlagSet) Action {
+	c := Command{Name: "wait", Define: func(*pflag.FlagSet) Action {
 		return func(ctx context.Context, _ Streams, _ []string) error { return context.Cause(ctx) }
 	}}
 	tool := Tool{Name: "redislock", Commands: []Command{c}}

@@ -127,7 +127,7 @@ func hint(r *Redis, err error) string {
 	case isAny(err, io.EOF, syscall.ECONNRESET, syscall.EPIPE) && r != nil && strings.HasPrefix(r.Given(), "rediss:"):
 		return "; if it wants a certificate: " + certificateOfUser // what it has said about that may be lost
 	case r == nil || r.Given() == "":
-		return "; -redis or $" + RedisVariable + " names another server"
+		return "; --redis or $" + RedisVariable + " names another server"
 	}
 	return ""
 }

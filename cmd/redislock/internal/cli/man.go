@@ -2,91 +2,88 @@ package cli
 
 import (
 	"context"
-	"flag"
 	"fmt"
+	"runtime/debug"
 	"strings"
+	"time"
+
+	"github.com/spf13/cobra/doc"
+	"github.com/spf13/pflag"
 )
 
-// ManCommand is redislock man, which writes the manual page of this tool.
+// ManCommand is redislock man, which writes the manual pages of this tool.
 func ManCommand(tool func() *Tool) Command {
 	return Command{
-		Name:     "man",
-		Summary:  "write the manual page, for man(1)",
-		Examples: []Example{{Line: "redislock man | man -l -", About: "read it"}},
-		Define: func(*flag.FlagSet) Action {
+		Name:    "man",
+		Args:    "[COMMAND]",
+		Summary: "write the manual page of the tool or of a command, for man(1)",
+		Examples: []Example{
+			{Line: "redislock man | man -l -", About: "read it"},
+			{Line: "redislock man run | man -l -", About: "read about one command"},
+		},
+		Define: func(*pflag.FlagSet) Action {
 			return func(_ context.Context, to Streams, args []string) error {
-				if err := NoArguments(args); err != nil {
-					return err
+				root := tool().Root(to)
+				page, rest, err := root.Find(args)
+				if err != nil || len(rest) > 0 {
+					return unknown(root, args[0])
 				}
-				Say(to.Out, "%s", tool().manual())
-				return nil
+				root.DisableAutoGenTag = true
+				built := builtAt(buildInfo())
+				return doc.GenMan(page, &doc.GenManHeader{Section: "1", Source: root.Name(), Manual: "redislock", Date: &built}, to.Out)
 			}
 		},
 	}
 }
 
-// statuses are the exit statuses, for the manual page.
+// builtAt is when the commit was made, so that the same sources make the same page; now, if that is not known.
+func builtAt(info *debug.BuildInfo) time.Time {
+	for _, s := range info.Settings {
+		if at, err := time.Parse(time.RFC3339, s.Value); s.Key == "vcs.time" && err == nil {
+			return at
+		}
+	}
+	return time.Now()
+}
+
+// statuses are the exit statuses.
 var statuses = []struct {
 	status int
 	about  string
 }{
-	{0, "Everything is well."},
-	{Failed, "The answer is no, something is wrong, or an error has no status of its own."},
-	{Usage, "The command line is wrong."},
-	{NoLock, "A key is foreign: it holds something that is no lock."},
-	{Unavailable, "Redis cannot be reached, or cannot be used now."},
-	{NotObtained, "A lock was not to be had, or a key did not become free in time."},
-	{Refused, "Redis refuses this user."},
-	{Lost, "A lock was lost while it was used."},
-	{CannotRun, "The command of run cannot be started."},
-	{NotFound, "The command of run was not found."},
-	{Interrupted, "It was interrupted."},
-	{ClosedPipe, "Nobody reads its output any more."},
+	{0, "everything is well"},
+	{Failed, "the answer is no, or something is wrong that has no other status"},
+	{Usage, "the command line is wrong"},
+	{NoLock, "a key is foreign: it holds something that is no lock"},
+	{Unavailable, "Redis cannot be reached, or cannot be used now"},
+	{NotObtained, "a lock was not to be had, or a key did not become free in time"},
+	{Refused, "Redis refuses this user"},
+	{Lost, "a lock was lost while it was used"},
+	{CannotRun, "the command of run cannot be started"},
+	{NotFound, "the command of run was not found"},
+	{Interrupted, "it was interrupted"},
+	{ClosedPipe, "nobody reads its output any more"},
 }
 
-// manual writes the manual page in the macros of man(7).
-func (t *Tool) manual() string {
+// variables are those of the environment that count where no flag says something else.
+var variables = []struct{ name, about string }{
+	{RedisVariable, "the url of the server"},
+	{redisURL, "the same, where that is not set; not for demo and tune"},
+	{authVariable, "the password, if the url has none, as with redis-cli"},
+	{PrefixVariable, "what every lock key begins with, as --prefix"},
+	{"NO_COLOR", "if it is not empty nothing is coloured"},
+}
+
+// overview is the description of the whole tool.
+func overview(summary string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, ".TH %s 1\n.SH NAME\n%s \\- use, show and tune locks in Redis\n", strings.ToUpper(t.Name), t.Name)
-	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n.I command\n[flags] [arguments]\n.SH COMMANDS\n", t.Name)
-	for _, c := range t.shown() {
-		t.manualOf(&b, c)
-	}
-	b.WriteString(".SH EXIT STATUS\n")
+	fmt.Fprintf(&b, "%s.\n\nExit status:\n", capital(summary))
 	for _, s := range statuses {
-		fmt.Fprintf(&b, ".TP\n.B %d\n%s\n", s.status, roff(s.about))
+		fmt.Fprintf(&b, "  %-4d %s\n", s.status, s.about)
 	}
-	fmt.Fprintf(&b, ".SH ENVIRONMENT\n.TP\n.B %s\n%s\n", RedisVariable, roff("The url of the server, if there is no flag -redis."))
-	fmt.Fprintf(&b, ".TP\n.B NO_COLOR\n%s\n", roff("If it is not empty nothing is coloured."))
+	b.WriteString("\nEnvironment:\n")
+	for _, v := range variables {
+		fmt.Fprintf(&b, "  %-16s %s\n", v.name, v.about)
+	}
 	return b.String()
-}
-
-// manualOf writes about one command.
-func (t *Tool) manualOf(b *strings.Builder, c Command) {
-	fmt.Fprintf(b, ".SS %s\n.B %s\n.PP\n%s.\n", roff(c.Name), roff(t.line(c)), roff(capital(c.Summary)))
-	if c.Help != "" {
-		fmt.Fprintf(b, ".PP\n.nf\n%s\n.fi\n", roff(strings.TrimSpace(c.Help)))
-	}
-	for _, o := range c.options() {
-		name := "-" + o.name
-		if o.value != "" {
-			name += " " + o.value
-		}
-		fmt.Fprintf(b, ".TP\n.B %s\n%s\n", roff(name), roff(capital(o.about)))
-	}
-	for _, e := range c.Examples {
-		fmt.Fprintf(b, ".PP\n%s:\n.PP\n.RS\n.nf\n%s\n.fi\n.RE\n", roff(capital(e.About)), roff(e.Line))
-	}
-}
-
-// roff escapes a text, so that no line of it is taken for a request, and no character for something else.
-func roff(text string) string {
-	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`, "…", "...", "“", `"`).Replace(text)
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		if strings.HasPrefix(line, ".") {
-			lines[i] = `\&` + line
-		}
-	}
-	return strings.Join(lines, "\n")
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"strconv"
@@ -13,11 +12,13 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/spf13/pflag"
+
 	"github.com/seed-14de3678/redislock/internal/shown"
 )
 
-// JSONFlag declares the flag -json.
-func JSONFlag(flags *flag.FlagSet) *bool {
+// JSONFlag declares the flag --json.
+func JSONFlag(flags *pflag.FlagSet) *bool {
 	return flags.Bool("json", false, "write one JSON object a line")
 }
 
@@ -61,6 +62,15 @@ func Text(s string) string {
 	return s
 }
 
+// Quote makes a text one word of a shell.
+func Quote(word string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-"
+	if word != "" && strings.Trim(word, plain) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
 // Duration writes a time as everything here does that people read: see [shown.Duration].
 func Duration(d time.Duration) string {
 	text := shown.Duration(d)
@@ -68,4 +78,24 @@ func Duration(d time.Duration) string {
 		text = strings.Replace(text, "µ", "u", 1)
 	}
 	return text
+}
+
+// Wrap breaks a line at its spaces. A line that is short enough stays as it is.
+func Wrap(text string, width int) (lines []string) {
+	for utf8.RuneCountInString(text) > width {
+		at, n := -1, 0
+		for i, r := range text {
+			if n++; n > width+1 {
+				break
+			}
+			if r == ' ' && strings.TrimSpace(text[:i]) != "" {
+				at = i
+			}
+		}
+		if at < 0 {
+			break // one long word
+		}
+		lines, text = append(lines, strings.TrimRight(text[:at], " ")), text[at+1:]
+	}
+	return append(lines, text)
 }

@@ -2,15 +2,12 @@
 
 package cli
 
-import "unsafe"
+import "golang.org/x/sys/unix"
 
-// hasNoReader reports whether a descriptor is the end of a pipe to write to, and the other end is closed.
+// hasNoReader reports whether a descriptor is the end of a pipe to write to, and the other end is closed: Linux says that it has
+// failed, and macOS that it has hung up.
 func hasNoReader(fd uintptr) bool {
-	const failed, hungUp = 8, 16 // POLLERR, which Linux sets, and POLLHUP, which macOS sets
-	asked := struct {
-		fd           int32
-		asks, answer int16
-	}{fd: int32(fd)}
-	n, errno := poll(unsafe.Pointer(&asked), 1)
-	return errno == 0 && n == 1 && asked.answer&(failed|hungUp) != 0
+	asked := []unix.PollFd{{Fd: int32(fd)}}
+	n, err := unix.Poll(asked, 0)
+	return err == nil && n == 1 && asked[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0
 }

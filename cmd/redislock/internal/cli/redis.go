@@ -5,21 +5,29 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
+	"github.com/spf13/pflag"
 
 	"github.com/seed-14de3678/redislock"
 )
 
-// RedisVariable is the environment variable with the URL of the server.
-const RedisVariable = "REDISLOCK_REDIS"
+// The environment variables that say which server is meant, and what keys begin with. Two are those of other programs: the
+// URL that hosts of programs set, and the password of redis-cli.
+const (
+	RedisVariable  = "REDISLOCK_REDIS"
+	PrefixVariable = "REDISLOCK_PREFIX"
+	redisURL       = "REDIS_URL"
+	authVariable   = "REDISCLI_AUTH"
+)
 
 // DefaultRedis is the server if nothing else is said, as with redis-cli.
 const DefaultRedis = "redis://127.0.0.1:6379"
@@ -28,32 +36,63 @@ const DefaultRedis = "redis://127.0.0.1:6379"
 // more patient, because they run on busy machines.
 var Reachable = 3 * time.Second
 
-// A Redis is which server is meant, and what all its keys begin with: the flags -redis and -prefix.
+// A Redis is which server is meant, and what all its keys begin with: the flags --redis and --prefix.
 type Redis struct {
 	URL    string
 	Prefix string
-	within time.Duration // instead of Reachable, if it is not zero
+	within time.Duration  // instead of Reachable, if it is not zero
+	flags  *pflag.FlagSet // that were declared; nil: none
+	own    bool           // no variable of other programs counts
 }
 
 // Define declares the flags.
-func (r *Redis) Define(flags *flag.FlagSet) {
-	r.DefineURL(flags, DefaultRedis)
-	flags.StringVar(&r.Prefix, "prefix", "",
-		"what the `name` of every lock key begins with in Redis, as with WithKeyPrefix;\n"+
-			"keys are given and shown without it")
+func (r *Redis) Define(flags *pflag.FlagSet) {
+	r.DefineURL(flags, "$"+redisURL+", else "+DefaultRedis)
+	r.DefinePrefix(flags)
+	r.own = false
 }
 
-// DefineURL declares the flag for the server alone; otherwise says what is used without one.
-func (r *Redis) DefineURL(flags *flag.FlagSet, otherwise string) {
+// DefinePrefix declares the flag for what keys begin with.
+func (r *Redis) DefinePrefix(flags *pflag.FlagSet) {
+	flags.StringVar(&r.Prefix, "prefix", os.Getenv(PrefixVariable),
+		"what the `name` of every lock key begins with in Redis, as with WithKeyPrefix; keys are given and shown without it (default $"+
+			PrefixVariable+")")
+	flags.Lookup("prefix").DefValue = ""
+}
+
+// DefineURL declares the flag for the server alone, for a command that does not take the server of other programs;
+// otherwise says what is used without one.
+func (r *Redis) DefineURL(flags *pflag.FlagSet, otherwise string) {
+	r.flags, r.own = flags, true
 	flags.StringVar(&r.URL, "redis", "",
-		"the `url` of the server, such as redis://user:password@host:6379/0 or\n"+
-			"unix:///path/to/socket; rediss:// is with TLS, redis://host:26379?master_name=main\n"+
-			"by a Sentinel; of a Cluster it is that of one node\n"+
-			"(default $"+RedisVariable+", else\n"+otherwise+")")
+		"the `url` of the server, such as host:6379, redis://user:password@host:6379/0 or unix:///path/to/socket; rediss:// is with TLS, "+
+			"redis://host:26379?master_name=main by a Sentinel; of a Cluster it is that of one node (default $"+RedisVariable+", else "+otherwise+")")
 }
 
 // Given returns the URL of the flag or of the environment, empty if there is none.
-func (r *Redis) Given() string { return cmp.Or(r.URL, os.Getenv(RedisVariable)) }
+func (r *Redis) Given() string {
+	given := cmp.Or(r.URL, os.Getenv(RedisVariable))
+	if given == "" && !r.own {
+		given = os.Getenv(redisURL)
+	}
+	return given
+}
+
+// isEmpty reports whether the flag was written, and has nothing in it: a variable of a script that was not set.
+func (r *Redis) isEmpty() bool { return r.URL == "" && r.flags != nil && r.flags.Changed("redis") }
+
+// Again is the part of a command line that names the same server and the same keys, for commands that are proposed. It is as
+// the user has written it, and empty if the environment says it all.
+func (r *Redis) Again() string {
+	again := ""
+	if r.URL != "" {
+		again += " --redis " + Quote(r.URL)
+	}
+	if r.flags != nil && r.flags.Changed("prefix") {
+		again += " --prefix " + Quote(r.Prefix)
+	}
+	return again
+}
 
 // A Conn is a connection to a server, a Cluster, or what Sentinels look after.
 type Conn struct {
@@ -79,6 +118,9 @@ func (r *Redis) Open(ctx context.Context) (*Conn, error) {
 
 // dial is Open, with an error as it came.
 func (r *Redis) dial(ctx context.Context) (*Conn, error) {
+	if r.isEmpty() {
+		return nil, Usagef("--redis is empty; without it the server is $%s, else %s", RedisVariable, DefaultRedis)
+	}
 	conn, err := parseURL(cmp.Or(r.Given(), DefaultRedis))
 	if err != nil {
 		return nil, err
@@ -125,7 +167,7 @@ func Embed() (*Conn, error) {
 
 // OpenOrEmbed is Open if a server is named, and Embed if none is.
 func (r *Redis) OpenOrEmbed(ctx context.Context) (*Conn, error) {
-	if r.Given() == "" {
+	if r.Given() == "" && !r.isEmpty() {
 		return Embed()
 	}
 	return r.Open(ctx)
@@ -172,6 +214,18 @@ func (c *Conn) Client(opts ...redislock.ClientOption) *redislock.Client {
 		opts = append([]redislock.ClientOption{redislock.WithKeyPrefix(c.Prefix)}, opts...)
 	}
 	return redislock.New(c.RDB, opts...)
+}
+
+// Cut warns if the prefix ends within a word: then it is not all of what keys begin with, and they are shown without a
+// part of their name. It is empty, or a line.
+func (c *Conn) Cut(key string) string {
+	letter := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	before, _ := utf8.DecodeLastRuneInString(c.Prefix)
+	behind, _ := utf8.DecodeRuneInString(key)
+	if !letter(before) || !letter(behind) {
+		return ""
+	}
+	return fmt.Sprintf("the prefix %s ends within a word: in Redis, the first key is %s\n", Text(c.Prefix), Text(c.Prefix+key))
 }
 
 // EachMaster calls fn for each server that has keys of its own: the one server, or every master of a Cluster, one

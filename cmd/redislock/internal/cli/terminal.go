@@ -1,18 +1,22 @@
 package cli
 
-import "os"
+import (
+	"os"
+
+	"golang.org/x/term"
+)
 
 // IsTerminal reports whether a file is a terminal. Of other devices, such as the null device, it is not.
 func IsTerminal(file *os.File) bool {
 	is := false
-	control(file, func(fd uintptr) { is = isTerminal(fd) })
+	control(file, func(fd uintptr) { is = term.IsTerminal(int(fd)) })
 	return is
 }
 
 // TerminalSize returns the size of a terminal in characters. It is 0 × 0 if the file is no terminal, or if the terminal
 // does not know.
 func TerminalSize(file *os.File) (columns, rows int) {
-	control(file, func(fd uintptr) { columns, rows = terminalSize(fd) })
+	control(file, func(fd uintptr) { columns, rows, _ = term.GetSize(int(fd)) }) // with an error they are 0
 	return columns, rows
 }
 
@@ -20,7 +24,7 @@ func TerminalSize(file *os.File) (columns, rows int) {
 // and has it do so.
 func takesEscapes(file *os.File) bool {
 	takes := false
-	control(file, func(fd uintptr) { takes = isTerminal(fd) && enableEscapes(fd) })
+	control(file, func(fd uintptr) { takes = term.IsTerminal(int(fd)) && enableEscapes(fd) })
 	return takes
 }
 

@@ -1,11 +1,10 @@
 package cli
 
 import (
-	"fmt"
 	"os"
-	"syscall"
 	"testing"
-	"unsafe"
+
+	"github.com/creack/pty"
 
 	"github.com/seed-14de3678/redislock/internal/check"
 )
@@ -13,18 +12,11 @@ import (
 // openTerminal opens a pseudo-terminal of a size, and returns the side that a program has.
 func openTerminal(t *testing.T, columns, rows uint16) *os.File {
 	t.Helper()
-	master := check.Must[*os.File](t)(os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0))
+	master, file, err := pty.Open()
+	check.NoError(t, err)
 	t.Cleanup(func() { master.Close() })
-	var number, unlocked uint32
-	size := [4]uint16{rows, columns}
-	control(master, func(fd uintptr) {
-		if !ioctl(fd, syscall.TIOCSPTLCK, unsafe.Pointer(&unlocked)) || !ioctl(fd, syscall.TIOCGPTN, unsafe.Pointer(&number)) ||
-			!ioctl(fd, syscall.TIOCSWINSZ, unsafe.Pointer(&size)) {
-			t.Error("no pseudo-terminal")
-		}
-	})
-	file := check.Must[*os.File](t)(os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0))
 	t.Cleanup(func() { file.Close() })
+	check.NoError(t, pty.Setsize(master, &pty.Winsize{Cols: columns, Rows: rows}))
 	return file
 }
 

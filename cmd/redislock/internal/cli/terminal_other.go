@@ -1,11 +1,6 @@
-//go:build !linux && !darwin && !windows
+//go:build !windows
 
 package cli
 
-// On other systems nothing is known about terminals: there is no colour, and nothing is redrawn.
-
-func isTerminal(uintptr) bool { return false }
-
-func terminalSize(uintptr) (columns, rows int) { return 0, 0 }
-
-func enableEscapes(uintptr) bool { return false }
+// enableEscapes has nothing to do: every terminal takes escape sequences, unless TERM says that it is dumb.
+func enableEscapes(uintptr) bool { return true }

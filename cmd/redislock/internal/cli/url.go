@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -17,12 +18,20 @@ const dialTries = 1
 // parseURL makes a connection of what go-redis takes for a URL of a server, a Cluster or Sentinels, and of the names of
 // files for TLS. No error has the text of the URL, because it may have a password.
 func parseURL(text string) (*Conn, error) {
+	if !strings.Contains(text, "://") && !strings.HasPrefix(text, "unix:") {
+		text = "redis://" + text // a host, perhaps with a port
+	}
 	u, err := url.Parse(text)
 	if err != nil {
 		return nil, notAURL(err)
 	}
 	if u.Fragment != "" || (u.Scheme != "unix" || u.Host != "") && u.User == nil && strings.Contains(text, "@") {
 		return nil, Usagef("the url of the server has a password that is cut off: write %%2F for / in it, %%3F for ?, %%23 for #, %%40 for @")
+	}
+	if password := os.Getenv(authVariable); password != "" && u.User == nil {
+		u.User = url.UserPassword("", password)
+	} else if _, has := u.User.Password(); password != "" && !has {
+		u.User = url.UserPassword(u.User.Username(), password)
 	}
 	query := u.Query()
 	files, err := takeTLS(u, query)

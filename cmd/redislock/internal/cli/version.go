@@ -3,10 +3,12 @@ package cli
 import (
 	"cmp"
 	"context"
-	"flag"
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/pflag"
 )
 
 // version is set by the linker of `make dist`, which builds the tool and the library from one checkout. Otherwise the go
@@ -24,38 +26,70 @@ func VersionCommand() Command {
 		Name:     "version",
 		Summary:  "show the versions of the tool, of the library, of Go and of go-redis",
 		Examples: []Example{{Line: "redislock version", About: "what to name when you report an error"}},
-		Define:   func(*flag.FlagSet) Action { return showVersion },
+		Define: func(flags *pflag.FlagSet) Action {
+			asJSON := JSONFlag(flags)
+			return func(_ context.Context, to Streams, args []string) error { return showVersion(to, args, *asJSON) }
+		},
 	}
 }
 
-func showVersion(_ context.Context, to Streams, args []string) error {
+func showVersion(to Streams, args []string, asJSON bool) error {
 	if err := NoArguments(args); err != nil {
 		return err
 	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		info = new(debug.BuildInfo)
+	text := versions(buildInfo())
+	if !asJSON {
+		Say(to.Out, "%s", text)
+		return nil
 	}
-	Say(to.Out, "%s", versions(info))
-	return nil
+	object := map[string]string{}
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if strings.HasPrefix(name, "go1") {
+			name, value = "go", name
+		}
+		object[strings.ReplaceAll(name, "-", "_")] = value
+	}
+	return WriteJSON(to.Out, object)
+}
+
+func buildInfo() *debug.BuildInfo {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info
+	}
+	return new(debug.BuildInfo)
 }
 
 // versions are the lines of redislock version. A program of a checkout has the library of that checkout, and the go
 // command calls it (devel), even where it knows the commit of the tool.
 func versions(info *debug.BuildInfo) string {
-	return fmt.Sprintf("redislock %s\nlibrary %s\n%s %s/%s\ngo-redis %s\n",
-		cmp.Or(version, info.Main.Version, unknown), cmp.Or(version, dependency(info, libraryPath)),
+	return fmt.Sprintf("redislock %s\nlibrary %s\ncommit %s\n%s %s/%s\ngo-redis %s\n",
+		cmp.Or(version, info.Main.Version, unstated), cmp.Or(version, dependency(info, libraryPath)), commit(info),
 		runtime.Version(), runtime.GOOS, runtime.GOARCH, dependency(info, goRedisPath))
 }
 
-const unknown = "(unknown)"
+const unstated = "(unknown)"
+
+// commit is that of the checkout in which the program was built, as far as the go command has noted it.
+func commit(info *debug.BuildInfo) string {
+	revision, changed := unstated, ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			revision = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			changed = ", and changes"
+		}
+	}
+	return revision + changed
+}
 
 // dependency is the version of a module that the program was built with: of what replaces it, if something does.
 func dependency(info *debug.BuildInfo, path string) string {
 	for _, m := range info.Deps {
 		if m.Path == path {
-			return cmp.Or(cmp.Or(m.Replace, m).Version, unknown)
+			return cmp.Or(cmp.Or(m.Replace, m).Version, unstated)
 		}
 	}
-	return unknown
+	return unstated
 }

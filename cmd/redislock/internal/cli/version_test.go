@@ -26,12 +26,12 @@ func TestVersions(t *testing.T) {
 			"", built("(devel)", goRedis, library(debug.Module{Version: "v0.1.3", Replace: &debug.Module{Path: "../fork", Version: "v0.1.4"}})),
 			[]string{"(devel)", "v0.1.4", "v9.23.0"},
 		},
-		"nothing noted": {"", debug.BuildInfo{}, []string{unknown, unknown, unknown}},
+		"nothing noted": {"", debug.BuildInfo{}, []string{unstated, unstated, unstated}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			version = tt.stamped
 			t.Cleanup(func() { version = "" })
-			want := "redislock " + tt.want[0] + "\nlibrary " + tt.want[1] + "\n" +
+			want := "redislock " + tt.want[0] + "\nlibrary " + tt.want[1] + "\ncommit " + unstated + "\n" +
 				strings.Join([]string{runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}, " ") + "\ngo-redis " + tt.want[2] + "\n"
 			if got := versions(&tt.info); got != want {
 				t.Errorf("got %q, want %q", got, want)

@@ -3,11 +3,12 @@ package demo
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/internal/count"
@@ -52,11 +53,11 @@ func Command() cli.Command {
 		Args:    "[flags] [act ...]",
 		Summary: "show the library at work, in acts: " + strings.Join(actNames(), ", "),
 		Help: `Each act ends with a verdict, which is worked out from what was seen.
-With -redis the demo uses keys of its own on that server, and leaves none of
+With --redis the demo uses keys of its own on that server, and leaves none of
 them behind.`,
 		Examples: []cli.Example{
 			{Line: "redislock demo", About: "play all acts, in less than ten seconds, on a server inside the program"},
-			{Line: "redislock demo -redis redis://localhost:6379 backoff", About: "compare back-off policies on your server"},
+			{Line: "redislock demo --redis redis://localhost:6379 backoff", About: "compare back-off policies on your server"},
 		},
 		Values: actNames(),
 		Define: define,
@@ -74,7 +75,7 @@ type demo struct {
 }
 
 // defineDemo declares the flags of the demo.
-func define(flags *flag.FlagSet) cli.Action {
+func define(flags *pflag.FlagSet) cli.Action {
 	d := demo{lease: 300 * time.Millisecond}
 	d.redis.DefineURL(flags, "a server inside the program")
 	flags.BoolVar(&d.quick, "quick", false, "play the timed acts in a third of the time")

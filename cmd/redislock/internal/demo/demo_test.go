@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"net"
 	"strings"
@@ -12,6 +11,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/spf13/pflag"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/internal/check"
@@ -35,7 +36,7 @@ const soon = 20 * time.Second
 func play(ctx context.Context, o *output, d demo, names ...string) int {
 	d.quick, d.lease = d.pace == 0, 2*time.Second
 	c := Command()
-	c.Define = func(*flag.FlagSet) cli.Action { return d.run }
+	c.Define = func(*pflag.FlagSet) cli.Action { return d.run }
 	tool := cli.Tool{Name: "redislock", Commands: []cli.Command{c}}
 	return tool.Run(ctx, o.streams(), append([]string{"demo"}, names...))
 }

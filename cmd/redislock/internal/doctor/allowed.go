@@ -81,8 +81,8 @@ func lacks(m rights.Missing, prefix string) Finding {
 	}
 	if m.Pattern == "~*" && prefix == "" {
 		f.Status = Warning
-		f.Means = "without -prefix, any name could be that of a lock."
-		f.Mend = "if all your locks begin alike, run redislock doctor -prefix PREFIX."
+		f.Means = "without --prefix, any name could be that of a lock."
+		f.Mend = "if all your locks begin alike, run redislock doctor --prefix PREFIX."
 	}
 	return f
 }

@@ -91,8 +91,8 @@ func TestRights(t *testing.T) {
 	prefixed := func(p *patient) { p.conn.Prefix = "lock:" }
 	want(t, examined(t, rdb, "rights", prefixed), OK, "everything")
 	found := examined(t, rdb, "rights")
-	if want(t, found, Warning, "~*"); !strings.Contains(list(found), "-prefix") {
-		t.Errorf("it does not say that there is -prefix: %s", list(found))
+	if want(t, found, Warning, "~*"); !strings.Contains(list(found), "--prefix") {
+		t.Errorf("it does not say that there is --prefix: %s", list(found))
 	}
 	grant(t, admin, "-evalsha")
 	want(t, examined(t, rdb, "rights", prefixed), Fault, "evalsha")
@@ -143,15 +143,15 @@ func TestChangesNothing(t *testing.T) {
 	}
 }
 
-// The rights that docs/tool.md names are enough for all checks.
+// The rights that docs/tool/fit.md names are enough for all checks.
 func TestDocumentedRights(t *testing.T) {
 	t.Parallel()
-	page := string(check.Must[[]byte](t)(os.ReadFile("../../../../docs/tool.md")))
+	page := string(check.Must[[]byte](t)(os.ReadFile("../../../../docs/tool/fit.md")))
 	_, text, _ := strings.Cut(page, "A user who may run all checks needs, beside")
 	text, _, found := strings.Cut(text, ", on a Cluster")
 	rules := regexp.MustCompile(`\+[a-z|]+`).FindAllString(text, -1)
 	if !found || len(rules) < 8 {
-		t.Fatalf("docs/tool.md names %v", rules)
+		t.Fatalf("docs/tool/fit.md names %v", rules)
 	}
 	admin, rdb := documented(t, redistest.Start(t, redistest.Redis))
 	grant(t, admin, rules...)

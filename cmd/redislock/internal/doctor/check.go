@@ -34,7 +34,7 @@ type Finding struct {
 // A Check looks at one subject.
 type Check struct {
 	name  string
-	about string // one line, for -list
+	about string // one line, for --list
 	run   func(ctx context.Context, p *patient) []Finding
 }
 
@@ -66,12 +66,19 @@ func checks() []Check {
 	}
 }
 
+func checkNames() (names []string) {
+	for _, c := range checks() {
+		names = append(names, c.name)
+	}
+	return names
+}
+
 // chosen are the checks of these names, in the order of the report; all if there are no names.
 func chosen(names []string) ([]Check, error) {
 	all := checks()
 	for _, name := range names {
 		if !slices.ContainsFunc(all, func(c Check) bool { return c.name == name }) {
-			return nil, fmt.Errorf("unknown check %q; -list shows all of them", name)
+			return nil, fmt.Errorf("unknown check %q; --list shows all of them", name)
 		}
 	}
 	if len(names) == 0 {

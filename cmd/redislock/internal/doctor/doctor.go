@@ -4,12 +4,13 @@ package doctor
 import (
 	"cmp"
 	"context"
-	"flag"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/internal/count"
@@ -38,43 +39,45 @@ func Command() cli.Command {
 		Help: `It looks at every server: the primary and its replicas, all nodes of a
 Cluster, and the Sentinels. Each check says what it has found, what that means
 for locks, and how to mend it. It changes nothing. What the user may not ask is
-"unknown". PATTERN, or -prefix, says which keys are locks.
+"unknown". PATTERN, or --prefix, says which keys are locks.
 
-The exit status is 1 if there is a fault, with -strict also if there is a
+The exit status is 1 if there is a fault, with --strict also if there is a
 warning.`,
 		Examples: []cli.Example{
 			{Line: `redislock doctor`, About: "check the server at $REDISLOCK_REDIS"},
-			{Line: `redislock doctor -prefix lock: -replicas 2`, About: "the same, where locks begin with lock: and each primary has two replicas"},
-			{Line: `redislock doctor -json -only eviction,rights`, About: "two of the checks, for a program"},
+			{Line: `redislock doctor --prefix lock: --replicas 2`, About: "the same, where locks begin with lock: and each primary has two replicas"},
+			{Line: `redislock doctor --json --only eviction,rights`, About: "two of the checks, for a program"},
 		},
 		Define: defineDoctor,
+		Keys:   true,
 	}
 }
 
-func defineDoctor(flags *flag.FlagSet) cli.Action {
+func defineDoctor(flags *pflag.FlagSet) cli.Action {
 	var o options
 	o.redis.Define(flags)
 	o.asJSON = cli.JSONFlag(flags)
 	flags.StringVar(&o.only, "only", "", "run these checks alone: `names` with commas between them")
+	cli.Words(flags, "only", checkNames()...)
 	flags.BoolVar(&o.list, "list", false, "list the checks, and look at nothing")
 	flags.BoolVar(&o.strict, "strict", false, "exit with 1 if there is a warning")
 	o.replicas = -1
-	flags.Func("replicas", "how many replicas each primary is configured to have\n(default: those of which the servers know)", func(text string) error {
+	flags.Func("replicas", "how many replicas each primary is configured to have (default: those of which the servers know)", func(text string) error {
 		n, err := strconv.ParseUint(text, 10, 16)
 		o.replicas = int(n)
 		return err
 	})
-	flags.DurationVar(&o.ttl, "ttl", 10*time.Second, "the shortest ttl of your locks, for what the clocks may differ by")
-	flags.IntVar(&o.keys, "keys", 100_000, "how many keys of each server to look at, at most; 0: all")
-	flags.DurationVar(&o.watch, "watch", 2*time.Second, "how long to watch lines whose keys are held by tokens of others")
+	cli.Time(flags, &o.ttl, "ttl", 10*time.Second, "the shortest ttl of your locks, for what the clocks may differ by")
+	flags.IntVar(&o.keys, "most-keys", 100_000, "how many keys of each server to look at, at most; 0: all")
+	cli.Time(flags, &o.watch, "watch", 2*time.Second, "how long to watch lines whose keys are held by tokens of others")
 	return func(ctx context.Context, to cli.Streams, args []string) (err error) {
 		switch {
 		case o.ttl <= 0:
-			return cli.Usagef("-ttl %s: a ttl is greater than 0", o.ttl)
+			return cli.Usagef("--ttl %s: a ttl is greater than 0", o.ttl)
 		case o.watch < 0:
-			return cli.Usagef("-watch %s: it is 0 or more", o.watch)
+			return cli.Usagef("--watch %s: it is 0 or more", o.watch)
 		case o.keys < 0:
-			return cli.Usagef("-keys %d: it is 0 or more", o.keys)
+			return cli.Usagef("--most-keys %d: it is 0 or more", o.keys)
 		}
 		if o.pattern, err = cli.OnePattern(args); err != nil {
 			return err

@@ -27,7 +27,7 @@ func TestForeign(t *testing.T) {
 	want(t, examined(t, rdb, "foreign", func(p *patient) { p.conn.Prefix = "lock:" }), Fault, text)
 	want(t, examined(t, rdb, "foreign", func(p *patient) { p.opts.pattern = "lock:*" }), Fault, text)
 	want(t, examined(t, rdb, "foreign", func(p *patient) { p.conn.Prefix = "other:" }), OK, "no key there is foreign")
-	want(t, examined(t, rdb, "foreign"), OK, "-prefix or PATTERN finds more")
+	want(t, examined(t, rdb, "foreign"), OK, "--prefix or PATTERN finds more")
 
 	check.NoError(t, rdb.ZAdd(ctx, "redislock:line:{data}", redis.Z{Member: "entry"}).Err())
 	want(t, examined(t, rdb, "foreign"), Fault, "1 key is foreign: data")

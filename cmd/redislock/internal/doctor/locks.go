@@ -18,7 +18,7 @@ const inspected = 50
 // scanned is a finding about all keys: of what was not seen, or fine.
 func (h *harvest) scanned(text string) Finding {
 	if h.partial {
-		text += fmt.Sprintf(", among the first %d of %d keys (-keys 0 looks at all of them)", h.walked, h.all)
+		text += fmt.Sprintf(", among the first %d of %d keys (--keys 0 looks at all of them)", h.walked, h.all)
 	}
 	return fine("%s", text)
 }
@@ -46,7 +46,7 @@ func checkForeign(ctx context.Context, p *patient) []Finding {
 	case len(h.foreign) == 0 && p.isScoped():
 		return []Finding{h.scanned("no key there is foreign")}
 	case len(h.foreign) == 0:
-		return []Finding{h.scanned("no key beside which something of a lock stands is foreign (-prefix or PATTERN finds more)")}
+		return []Finding{h.scanned("no key beside which something of a lock stands is foreign (--prefix or PATTERN finds more)")}
 	}
 	return []Finding{bad(Fault, fmt.Sprintf("%s foreign: %s", count.Of(len(h.foreign), "key")+isOrAre(len(h.foreign)), some(h.foreign)),
 		"They hold something that is no lock: a string without a TTL, or another type. The library never overwrites that, so nobody can lock these keys: every Obtain is refused (ModeForeign).",
@@ -85,7 +85,7 @@ func checkLines(ctx context.Context, p *patient) []Finding {
 	if err != nil {
 		return []Finding{{Status: Unknown, Found: "could not be looked at: " + err.Error()}}
 	}
-	return []Finding{h.judgeLines(states)}
+	return []Finding{h.judgeLines(states, p.opts.redis.Again())}
 }
 
 // inspect looks at those of some keys in Redis that stand behind the prefix.
@@ -126,12 +126,12 @@ func checkDeadlocks(ctx context.Context, p *patient) []Finding {
 	if text := tree.Told(circles, true); text != "" {
 		found = append(found, bad(Fault, text,
 			"Nobody in it can go on until one of them gives up, or loses its lease. Whoever comes for one of these keys waits, too.",
-			"redislock tree -only deadlocks says which key to break. Then obtain all keys as one set, or in one order; or bound the waits with Options.Wait."))
+			"redislock tree"+p.opts.redis.Again()+" --deadlocks says which key to break. Then obtain all keys as one set, or in one order; or bound the waits with Options.Wait."))
 	}
 	if text := tree.Told(circles, false); text != "" {
 		found = append(found, bad(Warning, text,
 			"Processes hold what others of these wait for; another goroutine may free it in a moment. A circle that stands for minutes is a deadlock.",
-			"look again with redislock tree -only deadlocks. WithCaller gives each request an id, with which it is certain, or no circle at all."))
+			"look again with redislock tree"+p.opts.redis.Again()+" --deadlocks. WithCaller gives each request an id, with which it is certain, or no circle at all."))
 	}
 	if len(found) == 0 {
 		found = append(found, h.scanned("nobody waits for somebody who waits for him"))
@@ -139,7 +139,7 @@ func checkDeadlocks(ctx context.Context, p *patient) []Finding {
 	return found
 }
 
-func (h *harvest) judgeLines(states []redislock.KeyState) Finding {
+func (h *harvest) judgeLines(states []redislock.KeyState, again string) Finding {
 	dead, lines := 0, 0
 	var where []string
 	for _, s := range states {
@@ -157,7 +157,7 @@ func (h *harvest) judgeLines(states []redislock.KeyState) Finding {
 	}
 	return bad(Warning, fmt.Sprintf("%s in the lines of %s", count.Of(dead, "waiter")+" gone", some(where)),
 		"They have not asked for 15 s or more: their processes were killed, hang, or are cut off from the server. They are passed over, so nobody waits for them for long; but where they come from, work is not done.",
-		"redislock show KEY says who they are. Look at those processes.")
+		"redislock show"+again+" KEY says who they are. Look at those processes.")
 }
 
 // checkLibraries looks for locks of others.
@@ -179,7 +179,7 @@ func checkLibraries(ctx context.Context, p *patient) []Finding {
 	case p.isScoped():
 		return []Finding{h.scanned("no key there looks like a lock of another library")}
 	}
-	return []Finding{h.scanned("no name is used by another library and by this one (-prefix or PATTERN finds more)")}
+	return []Finding{h.scanned("no name is used by another library and by this one (--prefix or PATTERN finds more)")}
 }
 
 // meets is what happens where two libraries have one name.

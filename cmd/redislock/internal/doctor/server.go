@@ -39,7 +39,7 @@ func (p *patient) serverIs(ctx context.Context, n *node, isFirst bool) Finding {
 	if name == "" {
 		return bad(Warning, "is no Redis or Valkey of which anything is known",
 			"Locks need scripts that are done as a whole, the expiry of keys, and pub/sub. A proxy or another make of server may have them, or may not.",
-			"try it with redislock demo -redis URL, and look at what its documentation says of Lua scripts, expiry and replication.")
+			"try it with redislock demo --redis URL, and look at what its documentation says of Lua scripts, expiry and replication.")
 	}
 	return fine("%s %s, %s", name, version, n.role())
 }

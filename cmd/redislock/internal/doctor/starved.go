@@ -138,7 +138,7 @@ func (h *harvest) judgeStarved(watched []*overlooked, span time.Duration) Findin
 			"Programs that know nothing of the line poll for the same key: those on bsm/redislock, on another library, on a script of their own. They have it whenever it is free, and their release tells nobody. So those in line are hardly ever served.",
 			"leave Options.Queue out, so that all of them poll, until the last of the other programs is gone (docs/from-bsm-redislock.md); or give those another name for the lock.")
 	case len(watched) > 0:
-		return h.scanned(fmt.Sprintf("no key was taken past its line in %s; %s held under a token that this library has not made (-watch looks for longer)",
+		return h.scanned(fmt.Sprintf("no key was taken past its line in %s; %s held under a token that this library has not made (--watch looks for longer)",
 			cli.Duration(span), count.Of(len(watched), "key")))
 	}
 	return h.scanned("nobody takes a key past those who stand in line")

@@ -4,10 +4,11 @@ package free
 import (
 	"bytes"
 	"context"
-	"flag"
 	"io"
 	"log/slog"
 	"sync"
+
+	"github.com/spf13/pflag"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
@@ -30,24 +31,31 @@ renewal; until then two may work at the same time. If somebody else has come to
 hold a key while you were asked, it asks again.
 
 All keys are taken in one step, or none: on a Cluster those of each slot, and at
-most 1000 at once. A key that is free is no error. With -yes nobody is asked;
+most 1000 at once. A key that is free is no error. With --yes nobody is asked;
 it is needed where stdin or stderr is no terminal.
+
+In --json, "broken" has the holders that have lost the key, each with its mode,
+and "new" if it came after the question. "now" is what "redislock show --json"
+says of the key then; it is missing if that is not known. "error" says why
+nobody was broken.
 
 The exit status is 0 if the keys were taken or nobody held them, 1 if the answer
 was no or a part has failed, 65 if a key holds something that is no lock: then
 no key is taken.`,
 		Examples: []cli.Example{
-			{Line: `redislock break -reason "host is dead" orders:17`, About: "take a key away from a host that is gone"},
-			{Line: `redislock break -yes -json orders:17 orders:18`, About: "in a script: ask nobody, and write what was done as JSON"},
+			{Line: `redislock break --reason "host is dead" orders:17`, About: "take a key away from a host that is gone"},
+			{Line: `redislock break --yes --json orders:17 orders:18`, About: "in a script: ask nobody, and write what was done as JSON"},
 		},
 		Define: defineBreak,
+		Keys:   true,
 	}
 }
 
-func defineBreak(flags *flag.FlagSet) cli.Action {
+func defineBreak(flags *pflag.FlagSet) cli.Action {
 	var b breaking
 	b.server.Define(flags)
-	flags.BoolVar(&b.yes, "yes", false, "ask nobody")
+	flags.BoolVarP(&b.yes, "yes", "y", false, "ask nobody")
+	flags.BoolVar(&b.dry, "dry-run", false, "say who holds the keys and would lose them, and change nothing")
 	flags.StringVar(&b.reason, "reason", "", "`why`, for the holders that listen and for the log; at most 1024 bytes")
 	b.json = cli.JSONFlag(flags)
 	return b.run
@@ -57,6 +65,7 @@ func defineBreak(flags *flag.FlagSet) cli.Action {
 type breaking struct {
 	server cli.Redis
 	yes    bool
+	dry    bool // change nothing
 	reason string
 	json   *bool
 
@@ -72,10 +81,10 @@ func (b *breaking) run(ctx context.Context, to cli.Streams, args []string) (err 
 		return err
 	}
 	if len(b.reason) > maxReason {
-		return cli.Usagef("-reason has %d bytes, it may have %d", len(b.reason), maxReason)
+		return cli.Usagef("--reason has %d bytes, it may have %d", len(b.reason), maxReason)
 	}
-	if !b.yes && !canAsk(to) {
-		return cli.Usagef("nobody can be asked, because stdin or stderr is no terminal: -yes breaks without a question")
+	if !b.yes && !b.dry && !canAsk(to) {
+		return cli.Usagef("nobody can be asked, because stdin or stderr is no terminal: --yes breaks without a question")
 	}
 	b.to = to
 	if b.conn, err = b.server.Open(ctx); err != nil {
@@ -92,12 +101,32 @@ func (b *breaking) run(ctx context.Context, to cli.Streams, args []string) (err 
 	if err != nil {
 		return err
 	}
+	if b.dry {
+		return b.say(states)
+	}
 	if !b.yes && holders(states) > 0 {
 		if states, err = b.agree(ctx, states); err != nil {
 			return err
 		}
 	}
 	return b.breakAll(ctx, states)
+}
+
+// say says who would lose the keys.
+func (b *breaking) say(states []redislock.KeyState) error {
+	if !*b.json {
+		writeStates(b.to.Out, states)
+		cli.Say(b.to.Err, "nothing was broken: it is a dry run\n")
+		return nil
+	}
+	for i := range states {
+		object := b.object(result{key: states[i].Key, broken: states[i].Holders, now: &states[i]})
+		object.Dry = true
+		if err := cli.WriteJSON(b.to.Out, object); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // look asks who holds the keys. A key that is no lock is an error.

@@ -56,7 +56,7 @@ func (b *breaking) breakAll(ctx context.Context, before []redislock.KeyState) er
 func (b *breaking) breakPart(ctx context.Context, keys []string) (results []result, err error) {
 	broken, err := b.client.Break(ctx, keys, b.reason)
 	if err != nil {
-		err = explain(ctx, keys, err)
+		err = explain(ctx, keys, b.server.Again(), err)
 		for _, key := range keys {
 			results = append(results, result{key: key, failed: err})
 		}
@@ -84,7 +84,7 @@ func (b *breaking) breakPart(ctx context.Context, keys []string) (results []resu
 }
 
 // explain says what an error of Break means for the keys.
-func explain(ctx context.Context, keys []string, err error) error {
+func explain(ctx context.Context, keys []string, again string, err error) error {
 	switch {
 	case errors.Is(err, redislock.ErrUnknownOutcome):
 		status := cli.Unavailable
@@ -92,7 +92,7 @@ func explain(ctx context.Context, keys []string, err error) error {
 			status = cli.Interrupted
 		}
 		return cli.Exit(status, fmt.Errorf("it is not known whether %s: it was done, or the request is still on its way; "+
-			"\"redislock show\" says who holds a key (%w)", wasBroken(keys), err))
+			"\"redislock show%s\" says who holds a key (%w)", wasBroken(keys), again, err))
 	case errors.Is(err, &redislock.InvalidError{Argument: "keys"}):
 		return cli.Exit(cli.NoLock, err)
 	}
@@ -148,6 +148,7 @@ type brokenKey struct {
 	Broken []brokenHolder `json:"broken"`          // whom it was taken from
 	Now    *cli.KeyObject `json:"now,omitempty"`   // none: not known
 	Error  string         `json:"error,omitempty"` // none: it was done
+	Dry    bool           `json:"dry_run,omitempty"`
 }
 
 // A brokenHolder is somebody who held a key.

@@ -3,10 +3,11 @@ package free
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
@@ -21,7 +22,7 @@ func Wait() cli.Command {
 		Args:    "[flags] KEY...",
 		Summary: "wait until keys are free",
 		Help: `
-It returns when nobody holds any of the keys, or with -read when nobody holds
+It returns when nobody holds any of the keys, or with --read when nobody holds
 one of them to write. It takes no lock, and stands in no line: somebody else may
 have a key a moment later, and who waits for it already does. To do something
 under the lock use "redislock run".
@@ -36,19 +37,21 @@ The exit status is 0 if the keys are free, 65 if a key holds something that is
 no lock, 69 if Redis cannot be reached at the beginning or at the end, 75 if the
 keys were not free in time.`,
 		Examples: []cli.Example{
-			{Line: `redislock wait -timeout 1m orders:17`, About: "return when nobody holds the key, or after a minute"},
+			{Line: `redislock wait --wait 1m orders:17`, About: "return when nobody holds the key, or after a minute"},
 			{Line: `redislock wait -q nightly && ./report`, About: "wait for another job to end, however long it takes"},
 		},
 		Define: defineWait,
+		Keys:   true,
 	}
 }
 
-func defineWait(flags *flag.FlagSet) cli.Action {
+func defineWait(flags *pflag.FlagSet) cli.Action {
 	var w waiting
 	w.server.Define(flags)
-	flags.DurationVar(&w.timeout, "timeout", 0, "give up after this time (default no limit)")
+	cli.Seconds(flags, &w.timeout, "wait", "w", "give up after this `time`, or so many seconds (default no limit)")
+	w.json = cli.JSONFlag(flags)
 	flags.BoolVar(&w.read, "read", false, "wait until the keys may be read: nobody holds one to write")
-	flags.BoolVar(&w.quiet, "q", false, "say nothing while it waits")
+	flags.BoolVarP(&w.quiet, "quiet", "q", false, "say nothing while it waits")
 	return w.run
 }
 
@@ -58,6 +61,7 @@ type waiting struct {
 	timeout time.Duration
 	read    bool
 	quiet   bool
+	json    *bool
 
 	to     cli.Streams
 	conn   *cli.Conn
@@ -74,7 +78,7 @@ func (w *waiting) run(ctx context.Context, to cli.Streams, args []string) error 
 		return err
 	}
 	if w.timeout < 0 {
-		return cli.Usagef("-timeout is %s; it may not be negative", w.timeout)
+		return cli.Usagef("--wait is %s; it may not be negative", w.timeout)
 	}
 	w.to = to
 	began := time.Now()
@@ -98,7 +102,21 @@ func (w *waiting) run(ctx context.Context, to cli.Streams, args []string) error 
 	if err == nil && w.told {
 		w.say("free after %s", cli.Duration(time.Since(began)))
 	}
-	return err
+	if err != nil || !*w.json {
+		return err
+	}
+	return cli.WriteJSON(to.Out, struct {
+		Keys   []cli.KeyName `json:"keys"`
+		Free   bool          `json:"free"`
+		Waited int64         `json:"waited_ms"`
+	}{names(keys), true, time.Since(began).Milliseconds()})
+}
+
+func names(keys []string) (all []cli.KeyName) {
+	for _, key := range keys {
+		all = append(all, cli.NameOf(key))
+	}
+	return all
 }
 
 // untilFree looks until the keys are free.

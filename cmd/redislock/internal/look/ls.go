@@ -4,10 +4,11 @@ package look
 import (
 	"cmp"
 	"context"
-	"flag"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
@@ -19,20 +20,21 @@ import (
 func List() cli.Command {
 	return cli.Command{
 		Name:    "ls",
+		Aliases: []string{"list"},
 		Args:    "[flags] [PATTERN]",
 		Summary: "list who holds what and who waits",
 		Help: `
 Every key is listed that is held or left, that somebody stands in line for, or
-that a waiting writer has an intent for. Where -prefix or PATTERN say which keys
-are locks, those too are listed that are foreign: they hold something that is no
-lock, so that nobody can lock them. PATTERN is one as of SCAN: * is any
+that a waiting writer has an intent for. Where --prefix or PATTERN say which
+keys are locks, those too are listed that are foreign: they hold something that
+is no lock, so that nobody can lock them. PATTERN is one as of SCAN: * is any
 text, ? any byte, [a-c] one of some bytes, and \ takes the meaning off the next
 byte. Quote it, so that the shell does not take it for names of files.
 
 ls goes through the names of all keys with SCAN, a few at a time, on every
-master of a Cluster. A key is taken for a lock if it stands behind -prefix, if
+master of a Cluster. A key is taken for a lock if it stands behind --prefix, if
 there is a line, an intent or a fencing number beside it, or if it begins with a
-token as the library makes them; it has a TTL in any case. Without -prefix, a
+token as the library makes them; it has a TTL in any case. Without --prefix, a
 lock whose token was chosen by a caller may be missed. A PATTERN without
 wildcards is one key: it is looked at directly.
 
@@ -40,11 +42,12 @@ On a terminal, long texts are cut so that a line fits, and FENCE is left out if
 there is no room. Elsewhere nothing is cut.`,
 		Examples: []cli.Example{
 			{Line: `redislock ls`, About: "list every lock that is held or waited for"},
-			{Line: `redislock ls -waiting -sort waiting`, About: "list what most wait for, first"},
-			{Line: `redislock ls -l -holder web-3 'orders:*'`, About: "list what a host holds or waits for, with everybody's place in line"},
-			{Line: `redislock ls -prefix lock: -json | jq -r 'select(.ttl_ms > 3600000).key'`, About: "list keys that are locked for more than an hour"},
+			{Line: `redislock ls --waiting --sort waiting`, About: "list what most wait for, first"},
+			{Line: `redislock ls -l --holder web-3 'orders:*'`, About: "list what a host holds or waits for, with everybody's place in line"},
+			{Line: `redislock ls --prefix lock: --json | jq -r 'select(.ttl_ms > 3600000).key'`, About: "list keys that are locked for more than an hour"},
 		},
 		Define: defineLs,
+		Keys:   true,
 	}
 }
 
@@ -64,15 +67,16 @@ type listing struct {
 	circles []tree.Circle
 }
 
-func defineLs(flags *flag.FlagSet) cli.Action {
+func defineLs(flags *pflag.FlagSet) cli.Action {
 	var l listing
 	l.redis.Define(flags)
 	l.json = cli.JSONFlag(flags)
-	flags.BoolVar(&l.long, "l", false, "below each key, list its readers, an intent, and who stands in line")
-	flags.StringVar(&l.sort, "sort", "key", "`order`: key; ttl, what ends soonest first; waiting, what most wait for first;\nor since, what is held longest first")
+	flags.BoolVarP(&l.long, "long", "l", false, "below each key, list its readers, an intent, and who stands in line")
+	flags.StringVar(&l.sort, "sort", "key", "`order`: key; ttl, what ends soonest first; waiting, what most wait for first; or since, what is held longest first")
+	cli.Words(flags, "sort", "key", "ttl", "waiting", "since")
 	flags.BoolVar(&l.waiting, "waiting", false, "list only keys that somebody waits for")
 	flags.BoolVar(&l.held, "held", false, "list only keys that are held or left")
-	flags.StringVar(&l.holder, "holder", "", "list only keys of somebody whose metadata or caller's id has this `text`,\nwho holds them or waits for them")
+	flags.StringVar(&l.holder, "holder", "", "list only keys of somebody whose metadata or caller's id has this `text`, who holds them or waits for them")
 	return l.run
 }
 
@@ -123,7 +127,7 @@ func (l *listing) deadlocks(ctx context.Context, conn *cli.Conn) ([]tree.Circle,
 // check looks at the command line.
 func (l *listing) check(args []string) (pattern string, err error) {
 	if orders[l.sort] == nil {
-		return "", cli.Usagef("-sort is key, ttl, waiting or since, not %q", l.sort)
+		return "", cli.Usagef("--sort is key, ttl, waiting or since, not %q", l.sort)
 	}
 	return cli.OnePattern(args)
 }
@@ -153,7 +157,7 @@ func since(s redislock.KeyState) (at time.Time) {
 	return at
 }
 
-// orders are what -sort can be.
+// orders are what --sort can be.
 var orders = map[string]func(a, b redislock.KeyState) int{
 	"key": byKey,
 	"ttl": func(a, b redislock.KeyState) int {

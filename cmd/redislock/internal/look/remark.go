@@ -24,11 +24,14 @@ func (l *listing) remark(w io.Writer, conn *cli.Conn, pattern string, failed err
 			cli.Say(w, "%s is locked or waited for on %s\n", what, conn.Name)
 		}
 	}
+	if len(l.states) > 0 && pattern == "" {
+		cli.Say(w, "%s", conn.Cut(l.states[0].Key))
+	}
 	if l.notes.Keys > 0 && failed != nil {
 		cli.Say(w, "the list is not complete: %s looked at\n", count.Either(l.notes.Keys, "key was", "keys were"))
 	}
 	if n := l.notes.Refused; n > 0 {
-		cli.Say(w, "%s; -prefix limits the search to keys of locks\n",
+		cli.Say(w, "%s; --prefix limits the search to keys of locks\n",
 			count.Either(n, "key was left out, because this user may not read it", "keys were left out, because this user may not read them"))
 	}
 	if n := l.notes.Foreign; n > 0 {
@@ -40,11 +43,11 @@ func (l *listing) remark(w io.Writer, conn *cli.Conn, pattern string, failed err
 	}
 	if n := l.notes.OwnTokens; n > 0 {
 		cli.Say(w, "%s a token of the caller's own choosing, and was found by the fencing number beside it;\n"+
-			"others like it may be missed without -prefix\n", count.Either(n, "key has", "keys have"))
+			"others like it may be missed without --prefix\n", count.Either(n, "key has", "keys have"))
 	}
 	for _, certain := range []bool{false, true} {
 		if text := tree.Told(l.circles, certain); text != "" {
-			cli.Say(w, "%s; redislock tree says more\n", text)
+			cli.Say(w, "%s; redislock tree%s says more\n", text, l.redis.Again())
 		}
 	}
 }

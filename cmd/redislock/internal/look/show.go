@@ -3,10 +3,11 @@ package look
 import (
 	"bufio"
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"strconv"
+
+	"github.com/spf13/pflag"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
@@ -24,17 +25,30 @@ a waiting writer, who stands in line, and the last fencing number that was given
 for it, which is kept for a day. A waiter who has not asked for 15 s is gone,
 and will be passed over. Times are those of this machine's time zone.
 
+Fields of --json, here and of ls:
+  key, redis_key  the key, and its name in Redis, which has the prefix;
+                  key_base64 stands beside them if the key is not UTF-8
+  mode            free, write, read, or foreign; then type is its type in Redis
+  ttl_ms          how long the key stays; null if it does not exist, or for ever
+  waiting         how many wait: the live waiters in line, and an intent
+  fence           the last fencing number; 0 if there is none
+  holders         objects with metadata, caller, since, ttl_ms, left
+  intent          such an object for a waiting writer, or null
+  line            objects with place, mode, metadata, caller, since, alive
+Times are in RFC 3339, or null if they are not known.
+
 The exit status is 0 also if a key is free, and 65 if one of them is foreign: it
 holds something that is no lock.`,
 		Examples: []cli.Example{
 			{Line: `redislock show orders:17`, About: "show who holds a key and who waits for it"},
-			{Line: `redislock show -prefix lock: -json orders:17 orders:18`, About: "the same of lock:orders:17 and lock:orders:18, for a program"},
+			{Line: `redislock show --prefix lock: --json orders:17 orders:18`, About: "the same of lock:orders:17 and lock:orders:18, for a program"},
 		},
 		Define: defineShow,
+		Keys:   true,
 	}
 }
 
-func defineShow(flags *flag.FlagSet) cli.Action {
+func defineShow(flags *pflag.FlagSet) cli.Action {
 	var server cli.Redis
 	server.Define(flags)
 	asJSON := cli.JSONFlag(flags)

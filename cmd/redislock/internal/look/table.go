@@ -10,6 +10,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cells"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/internal/count"
 )
 
 // The columns of the table.
@@ -61,6 +62,13 @@ func (l *listing) write(to cli.Streams, conn *cli.Conn) error {
 				cli.Say(out, "  %s\n", text)
 			}
 		}
+	}
+	if width > 0 { // for people; who counts the lines of a pipe counts keys
+		waited := 0
+		for _, s := range l.states {
+			waited += min(len(s.Line), 1)
+		}
+		cli.Say(out, "\n%s, %s\n", count.Of(len(l.states), "key"), count.Either(waited, "is waited for", "are waited for"))
 	}
 	return out.Flush()
 }

@@ -97,7 +97,7 @@ func TestOrders(t *testing.T) {
 			got += s.Key
 		}
 		if got != want {
-			t.Errorf("-sort %s: got %s, want %s", order, got, want)
+			t.Errorf("--sort %s: got %s, want %s", order, got, want)
 		}
 	}
 }

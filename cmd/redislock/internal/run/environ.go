@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
 
 // The variables that a command finds in its environment.
@@ -36,16 +38,10 @@ func environ(own, keys []string, fence int64, without ...string) []string {
 func shellWords(words []string) string {
 	quoted := make([]string, len(words))
 	for i, word := range words {
-		quoted[i] = word
-		if strings.Trim(word, plainLetters) != "" {
-			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
+		quoted[i] = cli.Quote(word)
 	}
 	return strings.Join(quoted, " ")
 }
-
-// plainLetters are the characters that have no meaning for a shell.
-const plainLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-"
 
 // metadata says who holds the lock, in the form of redislock.InstanceMetadata.
 func metadata(name, path string, since time.Time) string {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
 
@@ -40,7 +42,7 @@ func inherited(fd uint) *os.File {
 // bequeath lets the next process that is started have a pipe, and returns how that finds it.
 func bequeath(f *os.File) uint {
 	fd := f.Fd()
-	_, _, _ = syscall.Syscall(syscall.SYS_FCNTL, fd, syscall.F_SETFD, 0) // it is a file that is open
+	_, _ = unix.FcntlInt(fd, unix.F_SETFD, 0) // it is a file that is open
 	return uint(fd)
 }
 
@@ -53,9 +55,9 @@ func newSupervisor(e *errand, in, out *os.File) (*exec.Cmd, error) {
 	}
 	cmd := exec.Command(program)
 	cmd.Args = []string{
-		supervisorTitle, superviseName, "-in", strconv.FormatUint(uint64(bequeath(in)), 10),
-		"-out", strconv.FormatUint(uint64(bequeath(out)), 10), "-ttl", e.ttl.String(), "-grace", e.grace.String(),
-		"-group", strconv.Itoa(syscall.Getpgrp()), "-terminal=" + strconv.FormatBool(e.terminal), "--", e.path,
+		supervisorTitle, superviseName, "--in", strconv.FormatUint(uint64(bequeath(in)), 10),
+		"--out", strconv.FormatUint(uint64(bequeath(out)), 10), "--ttl", e.ttl.String(), "--grace", e.grace.String(),
+		"--group", strconv.Itoa(syscall.Getpgrp()), "--terminal=" + strconv.FormatBool(e.terminal), "--", e.path,
 	}
 	cmd.Args = append(cmd.Args, e.command...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -80,9 +82,9 @@ func startGroup(e *errand) (*group, error) {
 	g := &group{own: e.group, events: make(chan message, 16)}
 	cmd := exec.Command(program)
 	fd := strconv.FormatUint(uint64(bequeath(theirs)), 10)
-	cmd.Args = []string{"redislock", starterName, "-out", fd, "-parent", strconv.Itoa(os.Getpid())}
+	cmd.Args = []string{"redislock", starterName, "--out", fd, "--parent", strconv.Itoa(os.Getpid())}
 	if e.terminal {
-		cmd.Args = append(cmd.Args, "-from", strconv.Itoa(g.own))
+		cmd.Args = append(cmd.Args, "--from", strconv.Itoa(g.own))
 	}
 	cmd.Args = append(append(cmd.Args, "--", e.path), e.command...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"unsafe"
 
+	"golang.org/x/sys/windows"
+
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
 
@@ -18,41 +20,18 @@ const killSignal = 9
 // is gone, however it ends.
 type group struct {
 	pid     int
-	job     syscall.Handle
+	job     windows.Handle
 	process *os.Process
 	events  chan message
 }
 
-var (
-	kernel      = syscall.NewLazyDLL("kernel32.dll")
-	createJob   = kernel.NewProc("CreateJobObjectW")
-	setJob      = kernel.NewProc("SetInformationJobObject")
-	queryJob    = kernel.NewProc("QueryInformationJobObject")
-	assignToJob = kernel.NewProc("AssignProcessToJobObject")
-	endJob      = kernel.NewProc("TerminateJobObject")
-	resumeAll   = syscall.NewLazyDLL("ntdll.dll").NewProc("NtResumeProcess")
-)
+// resumeAll lets all threads of a process go on: the one that os/exec starts has no handle here.
+var resumeAll = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")
 
 const (
-	createSuspended   = 0x4
-	ofAccounting      = 1      // JobObjectBasicAccountingInformation
-	ofLimits          = 9      // JobObjectExtendedLimitInformation
-	killOnClose       = 0x2000 // JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
 	mayDoAll          = 0x1f0fff
 	killedByThisGroup = 128 + killSignal
 )
-
-// jobLimits is JOBOBJECT_EXTENDED_LIMIT_INFORMATION.
-type jobLimits struct {
-	_     [2]int64
-	flags uint32
-	_     [2]uintptr
-	_     uint32
-	_     uintptr
-	_     [2]uint32
-	_     [6]uint64
-	_     [4]uintptr
-}
 
 // jobAccounting is JOBOBJECT_BASIC_ACCOUNTING_INFORMATION.
 type jobAccounting struct {
@@ -79,7 +58,7 @@ func newSupervisor(e *errand, in, out *os.File) (*exec.Cmd, error) {
 	for _, pipe := range []struct {
 		flag string
 		file *os.File
-	}{{"-in", in}, {"-out", out}} {
+	}{{"--in", in}, {"--out", out}} {
 		handle := syscall.Handle(pipe.file.Fd())
 		if err := syscall.SetHandleInformation(handle, syscall.HANDLE_FLAG_INHERIT, syscall.HANDLE_FLAG_INHERIT); err != nil {
 			return nil, err
@@ -87,7 +66,7 @@ func newSupervisor(e *errand, in, out *os.File) (*exec.Cmd, error) {
 		cmd.SysProcAttr.AdditionalInheritedHandles = append(cmd.SysProcAttr.AdditionalInheritedHandles, handle)
 		cmd.Args = append(cmd.Args, pipe.flag, strconv.FormatUint(uint64(handle), 10))
 	}
-	cmd.Args = append(cmd.Args, "-ttl", e.ttl.String(), "-grace", e.grace.String(), "--", e.path)
+	cmd.Args = append(cmd.Args, "--ttl", e.ttl.String(), "--grace", e.grace.String(), "--", e.path)
 	cmd.Args = append(cmd.Args, e.command...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	return cmd, nil
@@ -95,22 +74,24 @@ func newSupervisor(e *errand, in, out *os.File) (*exec.Cmd, error) {
 
 // startGroup starts the command in a job object. It does nothing before it is in there.
 func startGroup(e *errand) (*group, error) {
-	job, _, err := createJob.Call(0, 0)
-	if job == 0 {
+	job, err := windows.CreateJobObject(nil, nil)
+	if err != nil {
 		return nil, err
 	}
-	limits := jobLimits{flags: killOnClose}
-	if ok, _, err := setJob.Call(job, ofLimits, uintptr(unsafe.Pointer(&limits)), unsafe.Sizeof(limits)); ok == 0 {
+	var limits windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
+	limits.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
+	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)))
+	if err != nil {
 		return nil, err
 	}
 	cmd := exec.Command(e.path, e.command[1:]...)
 	cmd.Args[0] = e.command[0]
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: createSuspended}
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_SUSPENDED}
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	g := &group{pid: cmd.Process.Pid, job: syscall.Handle(job), process: cmd.Process, events: make(chan message, 4)}
+	g := &group{pid: cmd.Process.Pid, job: job, process: cmd.Process, events: make(chan message, 4)}
 	if err := g.resume(); err != nil {
 		_ = cmd.Process.Kill() // it has done nothing yet
 		return nil, err
@@ -121,12 +102,12 @@ func startGroup(e *errand) (*group, error) {
 
 // resume puts the command into the job, and lets it begin.
 func (g *group) resume() error {
-	process, err := syscall.OpenProcess(mayDoAll, false, uint32(g.pid))
+	process, err := windows.OpenProcess(mayDoAll, false, uint32(g.pid))
 	if err != nil {
 		return err
 	}
-	defer syscall.CloseHandle(process) //nolint:errcheck // it is open
-	if ok, _, err := assignToJob.Call(uintptr(g.job), uintptr(process)); ok == 0 {
+	defer windows.CloseHandle(process) //nolint:errcheck // it is open
+	if err := windows.AssignProcessToJobObject(g.job, process); err != nil {
 		return err
 	}
 	if status, _, _ := resumeAll.Call(uintptr(process)); status != 0 {
@@ -149,13 +130,13 @@ func (g *group) signal(int) {}
 func (g *group) terminate() {}
 
 // kill ends the processes of the job.
-func (g *group) kill() { _, _, _ = endJob.Call(uintptr(g.job), killedByThisGroup) }
+func (g *group) kill() { _ = windows.TerminateJobObject(g.job, killedByThisGroup) }
 
 // alive reports whether the job has processes.
 func (g *group) alive() bool {
 	var a jobAccounting
-	ok, _, _ := queryJob.Call(uintptr(g.job), ofAccounting, uintptr(unsafe.Pointer(&a)), unsafe.Sizeof(a), 0)
-	return ok != 0 && a.active > 0
+	err := windows.QueryInformationJobObject(g.job, windows.JobObjectBasicAccountingInformation, uintptr(unsafe.Pointer(&a)), uint32(unsafe.Sizeof(a)), nil)
+	return err == nil && a.active > 0
 }
 
 func (g *group) giveBack() bool { return false }

@@ -153,9 +153,9 @@ func (s *settings) refusal(err error) error {
 	case isForeign(err):
 		return cli.Exit(cli.NoLock, errors.New(plain(conflict)))
 	case isConflict:
-		return cli.Exit(cli.NotObtained, fmt.Errorf("not obtained%s: %s", within, plain(conflict)))
+		return cli.Exit(s.busy, fmt.Errorf("not obtained%s: %s", within, plain(conflict)))
 	case errors.Is(err, redislock.ErrNotObtained):
-		return cli.Exit(cli.NotObtained, errors.New(plain(err)))
+		return cli.Exit(s.busy, errors.New(plain(err)))
 	case errors.Is(err, redislock.ErrWaitOver):
 		return cli.Exit(cli.Unavailable, err)
 	case errors.Is(err, redislock.ErrInvalid), errors.Is(err, redislock.ErrCrossSlot):

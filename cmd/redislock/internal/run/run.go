@@ -8,9 +8,10 @@ package run
 
 import (
 	"context"
-	"flag"
 	"slices"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
@@ -30,8 +31,8 @@ type settings struct {
 	redis   cli.Redis
 	ttl     time.Duration
 	wait    time.Duration // 0: without end
-	queue   bool
 	once    bool
+	busy    int // the exit status if the lock was not to be had
 	read    bool
 	atLeast time.Duration
 	grace   time.Duration
@@ -56,15 +57,15 @@ renewed until then. Standard input and output, the terminal, signals and the
 exit status are those of the command.
 
 The command finds in its environment
-  REDISLOCK_FENCE  the fencing number of the lock, see docs/tool.md
+  REDISLOCK_FENCE  the fencing number of the lock, see docs/tool/cron.md
   REDISLOCK_KEYS   the keys, separated by spaces; one that has other characters
                    than letters, digits and @%+=:,./_- is quoted for the shell:
                    eval "set -- $REDISLOCK_KEYS"
   REDISLOCK_REDIS  the URL of the server, with its password, if it is set for
-                   redislock itself; -no-redis keeps it from the command
+                   redislock itself; --no-redis keeps it from the command
 
 If the lock is lost, the command's process group gets SIGTERM, and SIGKILL after
--grace. No process of the group runs beyond the end of the lease, even if
+--grace. No process of the group runs beyond the end of the lease, even if
 redislock is killed or stopped meanwhile.
 
 Exit status: that of the command; 128 and the number of the signal that has
@@ -80,31 +81,32 @@ killed it; or
 In all these cases but 79 the command did not run.`,
 		Examples: []cli.Example{
 			{Line: `redislock run orders:17 -- ./charge 17`, About: "run a command while nobody else has the lock; wait in line before"},
-			{Line: `redislock run -once -at-least 1m nightly -- ./report`, About: "in the crontab of several hosts: one of them runs it, once"},
-			{Line: `redislock run -read -wait 10s stock -- ./count`, About: "with other readers at the same time; give up after 10 s"},
+			{Line: `redislock run -n --at-least 1m nightly -- ./report`, About: "in the crontab of several hosts: one of them runs it, once"},
+			{Line: `redislock run --read --wait 10s stock -- ./count`, About: "with other readers at the same time; give up after 10 s"},
 		},
 		Define:  define,
+		Keys:    true,
 		Splits:  true,
 		Signals: true,
 	}
 }
 
-func define(flags *flag.FlagSet) cli.Action {
+func define(flags *pflag.FlagSet) cli.Action {
 	s := &settings{}
 	s.redis.Define(flags)
-	flags.DurationVar(&s.ttl, "ttl", defaultTTL, "the lease: how long the keys stay locked if this host dies; it is renewed until the command ends")
-	flags.DurationVar(&s.wait, "wait", 0, "wait in line for at most this `time`")
-	flags.BoolVar(&s.queue, "queue", false, "wait in line without end (the default)")
-	flags.BoolVar(&s.once, "once", false, "do not wait: ask once")
+	cli.Time(flags, &s.ttl, "ttl", defaultTTL, "the lease: how long the keys stay locked if this host dies; it is renewed until the command ends")
+	cli.Seconds(flags, &s.wait, "wait", "w", "wait in line for at most this `time`, or so many seconds (default no limit)")
+	flags.BoolVarP(&s.once, "no-wait", "n", false, "do not wait: ask once")
+	flags.IntVarP(&s.busy, "busy-status", "E", cli.NotObtained, "the exit `status` if the lock was not to be had")
 	flags.BoolVar(&s.read, "read", false, "take read locks, which others may have at the same time")
-	flags.DurationVar(&s.atLeast, "at-least", 0, "keep the keys locked for at least this `time`, even if the command ends sooner")
-	flags.DurationVar(&s.grace, "grace", defaultGrace, "how long the command may take to end after SIGTERM")
+	cli.Time(flags, &s.atLeast, "at-least", 0, "keep the keys locked for at least this `time`, even if the command ends sooner")
+	cli.Time(flags, &s.grace, "grace", defaultGrace, "how long the command may take to end after SIGTERM")
 	flags.StringVar(&s.name, "name", "", "the `name` of the program that others see (default that of the command)")
 	flags.BoolVar(&s.noFence, "no-fence", false, "take no fencing number")
 	flags.BoolVar(&s.noRedis, "no-redis", false, "keep $REDISLOCK_REDIS, which may have a password, from the command")
 	return func(ctx context.Context, to cli.Streams, args []string) error {
 		given := map[string]bool{}
-		flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+		flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })
 		if err := s.take(args, given); err != nil {
 			return err
 		}
@@ -138,16 +140,18 @@ func (s *settings) take(args []string, given map[string]bool) error {
 
 func (s *settings) checkWaiting(given map[string]bool) error {
 	n := 0
-	for _, flag := range []bool{given["wait"], s.queue, s.once} {
+	for _, flag := range []bool{given["wait"], s.once} {
 		if flag {
 			n++
 		}
 	}
 	switch {
+	case s.busy < 0 || s.busy > 255:
+		return cli.Usagef("--busy-status %d: it is from 0 to 255", s.busy)
 	case n > 1:
-		return cli.Usagef("-wait, -queue and -once exclude each other")
+		return cli.Usagef("--wait and --no-wait exclude each other")
 	case given["wait"] && (s.wait <= 0 || s.wait > mostTime):
-		return cli.Usagef("-wait %s: it is more than 0 and at most %s; -once does not wait", s.wait, mostTime)
+		return cli.Usagef("--wait %s: it is more than 0 and at most %s; --no-wait does not wait", s.wait, mostTime)
 	}
 	return nil
 }
@@ -155,11 +159,11 @@ func (s *settings) checkWaiting(given map[string]bool) error {
 func (s *settings) checkTimes() error {
 	switch {
 	case s.ttl < leastTTL || s.ttl > mostTime:
-		return cli.Usagef("-ttl %s: it is from %s to %s", s.ttl, leastTTL, mostTime)
+		return cli.Usagef("--ttl %s: it is from %s to %s", s.ttl, leastTTL, mostTime)
 	case s.atLeast < 0 || s.atLeast > mostTime:
-		return cli.Usagef("-at-least %s: it is from 0 to %s", s.atLeast, mostTime)
+		return cli.Usagef("--at-least %s: it is from 0 to %s", s.atLeast, mostTime)
 	case s.grace < 0 || s.grace > mostTime:
-		return cli.Usagef("-grace %s: it is from 0 to %s", s.grace, mostTime)
+		return cli.Usagef("--grace %s: it is from 0 to %s", s.grace, mostTime)
 	}
 	return nil
 }
@@ -172,7 +176,7 @@ func (s *settings) checkSize() error {
 	case n > mostKeys:
 		return cli.Usagef("%d keys are too many, the limit is %d", n, mostKeys)
 	case n > largeSet && (!s.once || !s.noFence || s.read):
-		return cli.Usagef("%d keys: more than %d need -once and -no-fence, and cannot be read", n, largeSet)
+		return cli.Usagef("%d keys: more than %d need --no-wait and --no-fence, and cannot be read", n, largeSet)
 	}
 	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // passed are the signals that redislock passes on to the command. A terminal sends them to one group alone: to that of
@@ -106,11 +108,11 @@ func hasShell() bool {
 }
 
 func sessionOf(pid int) int {
-	id, _, errno := syscall.Syscall(syscall.SYS_GETSID, uintptr(pid), 0, 0)
-	if errno != 0 {
+	id, err := unix.Getsid(pid)
+	if err != nil {
 		return -1 - pid
 	}
-	return int(id)
+	return id
 }
 
 // dieAlike ends redislock by the signal of Ctrl-C if that has ended the command, and sends it to the other processes of

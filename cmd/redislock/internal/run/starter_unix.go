@@ -5,13 +5,14 @@ package run
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"runtime"
 	"strings"
 	"syscall"
+
+	"github.com/spf13/pflag"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
@@ -22,7 +23,7 @@ func starter() cli.Command {
 		Args:     "PATH COMMAND [ARG...]",
 		Summary:  "become a command, for redislock run",
 		Examples: []cli.Example{{Line: "redislock run -h", About: "the command for people"}},
-		Define: func(flags *flag.FlagSet) cli.Action {
+		Define: func(flags *pflag.FlagSet) cli.Action {
 			out := flags.Uint("out", 0, "the `pipe` to the supervisor")
 			parent := flags.Int("parent", 0, "the process that has started it")
 			from := flags.Int("from", 0, "the process `group` that has the terminal")

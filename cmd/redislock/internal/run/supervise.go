@@ -2,9 +2,10 @@ package run
 
 import (
 	"context"
-	"flag"
 	"os"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
@@ -26,11 +27,11 @@ type errand struct {
 	command  []string // with its name
 }
 
-func (e *errand) define(flags *flag.FlagSet) {
+func (e *errand) define(flags *pflag.FlagSet) {
 	flags.UintVar(&e.in, "in", 0, "the `pipe` from redislock")
 	flags.UintVar(&e.out, "out", 0, "the `pipe` to redislock")
-	flags.DurationVar(&e.ttl, "ttl", 0, "the lease")
-	flags.DurationVar(&e.grace, "grace", 0, "between SIGTERM and SIGKILL")
+	cli.Time(flags, &e.ttl, "ttl", 0, "the lease")
+	cli.Time(flags, &e.grace, "grace", 0, "between SIGTERM and SIGKILL")
 	flags.IntVar(&e.group, "group", 0, "the process `group` of redislock")
 	flags.BoolVar(&e.terminal, "terminal", false, "give the terminal to the command")
 }
@@ -42,7 +43,7 @@ func Supervisor() cli.Command {
 		Args:     "PATH COMMAND [ARG...]",
 		Summary:  "look after a command, for redislock run",
 		Examples: []cli.Example{{Line: "redislock run -h", About: "the command for people"}},
-		Define: func(flags *flag.FlagSet) cli.Action {
+		Define: func(flags *pflag.FlagSet) cli.Action {
 			e := &errand{}
 			e.define(flags)
 			return func(_ context.Context, to cli.Streams, args []string) error {

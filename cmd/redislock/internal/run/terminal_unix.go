@@ -6,7 +6,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // A terminal is the controlling terminal of this process. A nil terminal is none.
@@ -35,11 +36,11 @@ func (t *terminal) foreground() int {
 	if t == nil {
 		return 0
 	}
-	var id int32
-	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(t.fd), syscall.TIOCGPGRP, uintptr(unsafe.Pointer(&id))); errno != 0 {
+	id, err := unix.IoctlGetInt(t.fd, unix.TIOCGPGRP)
+	if err != nil {
 		return 0
 	}
-	return int(id)
+	return id
 }
 
 // give passes the terminal from one group to another, and reports whether the one had it. From then on this process
@@ -49,9 +50,7 @@ func (t *terminal) give(from, to int) bool {
 		return false
 	}
 	signal.Ignore(syscall.SIGTTOU)
-	id := int32(to)
-	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(t.fd), syscall.TIOCSPGRP, uintptr(unsafe.Pointer(&id)))
-	return errno == 0
+	return unix.IoctlSetPointerInt(t.fd, unix.TIOCSPGRP, to) == nil
 }
 
 // isOurs reports whether the group of this process has the terminal, and the command can have it from the start: in a

@@ -174,3 +174,14 @@ func (s *survey) report(ctx context.Context, keys []string) error {
 func isLock(s redislock.KeyState) bool {
 	return s.Mode == redislock.ModeWrite || len(s.Holders) > 0 || len(s.Line) > 0 || s.Intent != nil
 }
+
+// Begin finds the keys that begin with a text and are locked or waited for, as far as it gets before ctx ends.
+func Begin(ctx context.Context, conn *cli.Conn, text string) (keys []string) {
+	_ = Locks(ctx, conn, Query{Pattern: escape(text) + "*"}, func(found []redislock.KeyState) error {
+		for _, s := range found {
+			keys = append(keys, s.Key)
+		}
+		return nil
+	})
+	return keys
+}

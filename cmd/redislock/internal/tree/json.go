@@ -8,7 +8,7 @@ import (
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
 
-// The objects of -json, one a line. Each has a type.
+// The objects of --json, one a line. Each has a type.
 type (
 	jsonParty struct {
 		Type     string `json:"type"` // party

@@ -270,7 +270,7 @@ func TestPictureIsComplete(t *testing.T) {
 				}
 			}
 			if want := waiters(m); counted != want {
-				t.Fatalf("seed %d: %d waiters are drawn or counted with -n %d, want %d: %v", seed, counted, most, want, m.states)
+				t.Fatalf("seed %d: %d waiters are drawn or counted with --waiters %d, want %d: %v", seed, counted, most, want, m.states)
 			}
 		}
 	}
@@ -314,13 +314,13 @@ func TestManyWaiters(t *testing.T) {
 		t.Errorf("%d lines:\n%.2000s", lines, got)
 	}
 	if all := drawn(t, viewOf(t, statesOf(line.String())), 0); strings.Count(all, "\n") < 10_000 {
-		t.Error("-n 0 does not draw all")
+		t.Error("--waiters 0 does not draw all")
 	}
 	var many []string
 	for i := range 60 {
 		many = append(many, fmt.Sprintf("k%d w p%d < q%d:w1 s%d:w2", i, i, i, i))
 	}
-	if got := drawn(t, viewOf(t, statesOf(many...)), 10); !strings.Contains(got, "… 20 more wait for others: -n 0 draws all\n") {
+	if got := drawn(t, viewOf(t, statesOf(many...)), 10); !strings.Contains(got, "… 20 more wait for others: --waiters 0 draws all\n") {
 		t.Errorf("not all trees are drawn, and it does not say so:\n%s", got)
 	}
 }

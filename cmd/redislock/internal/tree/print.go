@@ -76,7 +76,7 @@ func (p *printer) row(rows []row, i int, numbers map[int]int) {
 	case rowMore:
 		p.say("%s%s %s more", lead, p.glyphs.dots, count.Number(r.count))
 	case rowMoreTrees:
-		p.say("%s %s more wait for others: -n 0 draws all", p.glyphs.dots, count.Number(r.count))
+		p.say("%s %s more wait for others: --waiters 0 draws all", p.glyphs.dots, count.Number(r.count))
 	case rowRoot:
 		p.fit(lead, p.names.of[r.party], tail, p.mark(r.party))
 	case rowKey:

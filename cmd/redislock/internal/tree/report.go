@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
@@ -94,7 +93,7 @@ func (p *printer) wayOut(d *deadlock) {
 	victim, ends := p.victim(d)
 	p.say("   The first lease in it ends in %s, if it is not renewed.", cli.Duration(ends))
 	if word, ok := shellWord(p.settled.states[victim].Key); ok && d.certain && p.names.isWritable(word) {
-		p.say("   To end it: redislock break %s%s", p.flags, word)
+		p.say("   To end it: redislock break%s %s", p.flags, word)
 	}
 }
 
@@ -124,13 +123,7 @@ func shellWord(key string) (string, bool) {
 	if key == "" || key[0] == '-' || cli.Text(key) != key {
 		return "", false
 	}
-	isPlain := func(r rune) bool {
-		return r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("_./:@%+=,-", r)
-	}
-	if strings.IndexFunc(key, func(r rune) bool { return !isPlain(r) }) < 0 {
-		return key, true
-	}
-	return "'" + strings.ReplaceAll(key, "'", `'\''`) + "'", true
+	return cli.Quote(key), true
 }
 
 // wrap writes a text in lines that fit: title, then pieces, which are never broken.

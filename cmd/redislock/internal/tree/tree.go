@@ -2,10 +2,11 @@ package tree
 
 import (
 	"context"
-	"flag"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
@@ -33,10 +34,12 @@ is not found. Callers that poll without an intent leave nothing to be seen.
 The exit status is 1 if there is a certain deadlock, and 0 if there is none.`,
 		Examples: []cli.Example{
 			{Line: `redislock tree`, About: "draw who waits for whom, with deadlocks"},
-			{Line: `redislock tree -dot 'orders:*' | dot -Tsvg >locks.svg`, About: "draw a picture with Graphviz"},
-			{Line: `redislock tree -only deadlocks -json`, About: "list the deadlocks alone, for a program"},
+			{Line: `redislock tree --dot 'orders:*' | dot -Tsvg >locks.svg`, About: "draw a picture with Graphviz"},
+			{Line: `redislock tree --html locks.html`, About: "write a page to send to a colleague"},
+			{Line: `redislock tree --deadlocks --json`, About: "list the deadlocks alone, for a program"},
 		},
 		Define: define,
+		Keys:   true,
 	}
 }
 
@@ -45,19 +48,21 @@ type options struct {
 	redis            cli.Redis
 	json             *bool
 	dot, ascii, long bool
+	only             bool // the deadlocks
 	most             int
-	only             string
+	html             string
 }
 
-func define(flags *flag.FlagSet) cli.Action {
+func define(flags *pflag.FlagSet) cli.Action {
 	var o options
 	o.redis.Define(flags)
 	o.json = cli.JSONFlag(flags)
 	flags.BoolVar(&o.dot, "dot", false, "write a graph for Graphviz, with deadlocks in red")
+	flags.StringVar(&o.html, "html", "", "write a page with a picture into this `file`, to send to somebody; -: to standard output")
 	flags.BoolVar(&o.ascii, "ascii", false, "draw without box characters, as where the locale is not UTF-8")
-	flags.BoolVar(&o.long, "l", false, "show keys and metadata in full length, however long the lines become")
-	flags.StringVar(&o.only, "only", "", "show nothing but `deadlocks`")
-	flags.IntVar(&o.most, "n", 10, "draw so many `waiters` of each line, and say how many more there are; 0: all")
+	flags.BoolVar(&o.long, "full", false, "show keys and metadata in full length, however long the lines become")
+	flags.BoolVar(&o.only, "deadlocks", false, "show nothing but deadlocks")
+	flags.IntVar(&o.most, "waiters", 10, "draw so many waiters of each line, and say how many more there are; 0: all")
 	return func(ctx context.Context, to cli.Streams, args []string) error { return o.run(ctx, to, args) }
 }
 
@@ -66,15 +71,14 @@ func (o *options) check(args []string) error {
 	if _, err := cli.OnePattern(args); err != nil {
 		return err
 	}
+	isPage := o.html != ""
 	switch {
-	case o.dot && *o.json:
-		return cli.Usagef("-dot and -json exclude each other")
-	case o.only != "" && o.only != "deadlocks":
-		return cli.Usagef("-only is deadlocks, not %q", o.only)
-	case o.only != "" && o.dot:
-		return cli.Usagef("-dot draws who waits for whom, and -only deadlocks does not")
+	case o.dot && *o.json, o.dot && isPage, isPage && *o.json:
+		return cli.Usagef("--dot, --html and --json exclude each other")
+	case o.only && (o.dot || isPage):
+		return cli.Usagef("--dot and --html draw who waits for whom, and --deadlocks does not")
 	case o.most < 0:
-		return cli.Usagef("-n is a number of waiters, or 0")
+		return cli.Usagef("--waiters is a number of waiters, or 0")
 	}
 	return nil
 }
@@ -125,13 +129,16 @@ func (o *options) look(ctx context.Context, conn *cli.Conn, to cli.Streams, patt
 	}{
 		{notes.Refused, "this user may not read"},
 		{notes.Moving, "stand in slots that move to another master: who waits for them is not known"},
-		{notes.OwnTokens, "have tokens of the callers' own; others like them may be missed without -prefix"},
+		{notes.OwnTokens, "have tokens of the callers' own; others like them may be missed without --prefix"},
 	} {
 		if unseen.n > 0 {
 			cli.Say(to.Err, "some keys (%d) %s\n", unseen.n, unseen.what)
 		}
 	}
 	slices.SortFunc(states, func(a, b redislock.KeyState) int { return strings.Compare(a.Key, b.Key) }) // SCAN has no order
+	if len(states) > 0 && pattern == "" {
+		cli.Say(to.Err, "%s", conn.Cut(states[0].Key))
+	}
 	return states, err
 }
 
@@ -147,17 +154,17 @@ func serverNow(ctx context.Context, conn *cli.Conn) time.Time {
 func (o *options) write(to cli.Streams, v *view) error {
 	switch {
 	case *o.json:
-		return v.writeJSON(to.Out, o.only != "")
+		return v.writeJSON(to.Out, o.only)
 	case o.dot:
 		return v.writeDot(to.Out)
+	case o.html != "":
+		return writePage(o.html, to.Out, v.writeHTML)
 	}
 	p := &printer{
 		view: v, names: namesOf(v.model, o.long), inner: namesOf(v.settled, o.long), screen: cli.NewScreen(to.Out),
-		glyphs: boxes, most: o.most, width: 80, only: o.only != "",
+		glyphs: boxes, most: o.most, width: 80, only: o.only,
 	}
-	if prefix, ok := shellWord(o.redis.Prefix); ok {
-		p.flags = "-prefix " + prefix + " "
-	}
+	p.flags = o.redis.Again()
 	if o.long {
 		p.width = 0
 	}

@@ -49,7 +49,7 @@ func (l *load) check() error {
 		{"processes", l.Processes, mostProcesses},
 	} {
 		if n.value < 1 || n.value > n.most {
-			return cli.Usagef("-%s %d is not from 1 to %d", n.flag, n.value, n.most)
+			return cli.Usagef("--%s %d is not from 1 to %d", n.flag, n.value, n.most)
 		}
 	}
 	for _, d := range []struct {
@@ -57,16 +57,16 @@ func (l *load) check() error {
 		value time.Duration
 	}{{"think", l.Think}, {"wait", l.Wait}} {
 		if d.value < 0 || d.value > mostHold {
-			return cli.Usagef("-%s %s is not from 0 to %s", d.flag, d.value, mostHold)
+			return cli.Usagef("--%s %s is not from 0 to %s", d.flag, d.value, mostHold)
 		}
 	}
 	switch {
 	case l.Keys > l.Of:
-		return cli.Usagef("-keys %d is more than there are: -of %d", l.Keys, l.Of)
+		return cli.Usagef("--keys %d is more than there are: --of %d", l.Keys, l.Of)
 	case l.Processes > l.Workers:
-		return cli.Usagef("-processes %d is more than -workers %d: each process needs a worker", l.Processes, l.Workers)
+		return cli.Usagef("--processes %d is more than --workers %d: each process needs a worker", l.Processes, l.Workers)
 	case !(l.Readers >= 0 && l.Readers <= 1): // not a number, either
-		return cli.Usagef("-readers %v is not a share from 0 to 1", l.Readers)
+		return cli.Usagef("--readers %v is not a share from 0 to 1", l.Readers)
 	}
 	return nil
 }
@@ -83,12 +83,12 @@ func checkHold(d time.Duration) error {
 func readHolds(name string) (holds []time.Duration, err error) {
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, cli.Usagef("-holds: %v", err)
+		return nil, cli.Usagef("--holds: %v", err)
 	}
 	defer file.Close() //nolint:errcheck // it was only read
 	holds, err = parseHolds(file)
 	if err != nil {
-		return nil, cli.Usagef("-holds %s: %v", cli.Text(name), err)
+		return nil, cli.Usagef("--holds %s: %v", cli.Text(name), err)
 	}
 	return holds, nil
 }
@@ -185,9 +185,9 @@ func planFor(total time.Duration, policies int, l *load) (plan, error) {
 	}
 	switch {
 	case total < 0 || total > mostTime:
-		return plan{}, cli.Usagef("-for %s is not from 0 to %s", total, mostTime)
+		return plan{}, cli.Usagef("--for %s is not from 0 to %s", total, mostTime)
 	case total < all*leastRounds*least:
-		return plan{}, cli.Usagef("-for %s is too short: %d policies need %s, each of them %d slices of %s, in which every worker can have a turn",
+		return plan{}, cli.Usagef("--for %s is too short: %d policies need %s, each of them %d slices of %s, in which every worker can have a turn",
 			total, policies, cli.Duration(all*leastRounds*least+time.Millisecond), leastRounds, cli.Duration(least))
 	}
 	rounds := max(leastRounds, min(int(total/usual)/policies, mostRounds))
@@ -235,7 +235,7 @@ func (d draw) hold(l *load) time.Duration { return l.Holds[d.IntN(len(l.Holds))]
 func namesOf(pattern string, n int) ([]string, error) {
 	before, after, found := strings.Cut(pattern, "%d")
 	if !found || strings.Contains(before+after, "%") {
-		return nil, cli.Usagef("-pattern %s needs one %%d in the place of a number, and no other %%", cli.Text(pattern))
+		return nil, cli.Usagef("--pattern %s needs one %%d in the place of a number, and no other %%", cli.Text(pattern))
 	}
 	names := make([]string, n)
 	for i := range names {

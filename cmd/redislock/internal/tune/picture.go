@@ -71,16 +71,16 @@ func twoDigits(v float64) float64 {
 // checkPicture finds out, before any time is spent, whether a picture could be written.
 func checkPicture(name string, policies int) error {
 	if policies > mostDrawn {
-		return cli.Usagef("-plot: a picture has room for %d policies, and there are %d", mostDrawn, policies)
+		return cli.Usagef("--plot: a picture has room for %d policies, and there are %d", mostDrawn, policies)
 	}
 	try, err := os.CreateTemp(filepath.Dir(name), ".tune-*")
 	if err != nil {
-		return cli.Usagef("-plot: %v", err)
+		return cli.Usagef("--plot: %v", err)
 	}
 	_ = try.Close()
 	_ = os.Remove(try.Name()) // an empty file is all that could be left
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
-		return cli.Usagef("-plot %s is a folder", cli.Text(name))
+		return cli.Usagef("--plot %s is a folder", cli.Text(name))
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
@@ -30,7 +31,7 @@ func Player() cli.Command {
 		Examples: []cli.Example{{Line: "redislock tune", About: "calls it"}},
 		Hidden:   true,
 		Signals:  true,
-		Define: func(*flag.FlagSet) cli.Action {
+		Define: func(*pflag.FlagSet) cli.Action {
 			return func(ctx context.Context, to cli.Streams, _ []string) error {
 				// Ctrl-C reaches every process of a terminal. This one ends when its standard input does.
 				signal.Ignore(os.Interrupt)

@@ -100,7 +100,7 @@ func (s *server) fits(keys int) error {
 	}
 	for _, name := range s.names {
 		if slot.Of(s.Prefix+name) != slot.Of(s.Prefix+s.names[0]) {
-			return cli.Usagef("on a Cluster the keys of a lock are in one slot: give -pattern a hash tag, such as {orders}:%%d, or lock one key at a time")
+			return cli.Usagef("on a Cluster the keys of a lock are in one slot: give --pattern a hash tag, such as {orders}:%%d, or lock one key at a time")
 		}
 	}
 	return nil
@@ -150,7 +150,7 @@ func (s *server) unused(ctx context.Context) error {
 	if len(found) > 1 {
 		more = fmt.Sprintf(", and %d more", len(found)-1)
 	}
-	return cli.Exit(cli.Failed, fmt.Errorf("the pattern touches keys that exist: %s%s; nothing was locked. Give a -pattern that nobody uses, or none",
+	return cli.Exit(cli.Failed, fmt.Errorf("the pattern touches keys that exist: %s%s; nothing was locked. Give a --pattern that nobody uses, or none",
 		cli.Text(found[0]), more))
 }
 

@@ -8,7 +8,6 @@ package tune
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/spf13/pflag"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/internal/count"
@@ -29,17 +29,17 @@ func Command() cli.Command {
 		Args:    "[flags]",
 		Summary: "compare ways to wait under your own load, and say which one to take",
 		Help: `Workers obtain locks, hold them, and release them, with one policy after the
-other in many short slices. Without -redis that happens on a server inside the
+other in many short slices. Without --redis that happens on a server inside the
 program, which compares policies, not servers.
 
 ` + policyHelp + `
 
 Compared are linear, exponential and limited with waits that suit the hold time,
-queue, and those of -policy.`,
+queue, and those of --policy.`,
 		Examples: []cli.Example{
-			{Line: "redislock tune -hold 20ms -keys 3 -workers 64", About: "say which way of waiting suits this load"},
-			{Line: "redislock tune -holds times.txt -of 100 -readers 0.9 -processes 4 -redis redis://localhost:6379 -for 1m", About: "a load as it was measured, on your server"},
-			{Line: "redislock tune -hold 5ms -policy mine=exponential:2ms..80ms -policy yours=linear:10ms -only -plot out.svg", About: "compare two policies, and draw a picture"},
+			{Line: "redislock tune --hold 20ms --keys 3 --workers 64", About: "say which way of waiting suits this load"},
+			{Line: "redislock tune --holds times.txt --of 100 --readers 0.9 --processes 4 --redis redis://localhost:6379 --for 1m", About: "a load as it was measured, on your server"},
+			{Line: "redislock tune --hold 5ms --policy mine=exponential:2ms..80ms --policy yours=linear:10ms --no-defaults --plot out.svg", About: "compare two policies, and draw a picture"},
 		},
 		Define: define,
 	}
@@ -62,27 +62,27 @@ type tune struct {
 }
 
 // define declares the flags.
-func define(flags *flag.FlagSet) cli.Action {
+func define(flags *pflag.FlagSet) cli.Action {
 	t := &tune{}
 	t.redis.DefineURL(flags, "a server inside the program")
-	flags.StringVar(&t.redis.Prefix, "prefix", "", "what the `name` of every lock key begins with in Redis, as with WithKeyPrefix")
-	flags.DurationVar(&t.hold, "hold", 0, "how long a lock is held (default 20ms)")
+	t.redis.DefinePrefix(flags)
+	cli.Time(flags, &t.hold, "hold", 0, "how long a lock is held (default 20ms)")
 	flags.StringVar(&t.holds, "holds", "", "a `file` of hold times, one in a line, of which one is taken at random each time")
 	flags.IntVar(&t.load.Keys, "keys", 1, "how many keys a lock has")
-	flags.IntVar(&t.load.Of, "of", 0, "how many keys there are, of which those of a lock are taken at random (default: ten times -keys)")
+	flags.IntVar(&t.load.Of, "of", 0, "how many keys there are, of which those of a lock are taken at random (default: ten times --keys)")
 	flags.IntVar(&t.load.Workers, "workers", 16, "how many want locks at the same time, in all processes together")
 	flags.IntVar(&t.load.Processes, "processes", 1, "in how many processes the workers are: each has a Client of its own")
 	flags.Float64Var(&t.load.Readers, "readers", 0, "the share of locks that only read, from 0 to 1")
-	flags.DurationVar(&t.load.Think, "think", 0, "how long a worker pauses from one lock to the next")
-	flags.DurationVar(&t.load.Wait, "wait", 0, "how long an Obtain waits at most (Options.Wait); 0: as long as its policy does")
+	cli.Time(flags, &t.load.Think, "think", 0, "how long a worker pauses from one lock to the next")
+	cli.Time(flags, &t.load.Wait, "wait", 0, "how long an Obtain waits at most (Options.Wait); 0: as long as its policy does")
 	flags.StringVar(&t.pattern, "pattern", "", "the names of the keys, such as orders:%d; nobody else may use them (default: names of its own)")
 	flags.Func("policy", "a `policy` to compare, such as mine=linear:25ms; may be repeated", func(text string) error {
 		p, err := parsePolicy(text)
 		t.policies = append(t.policies, p)
 		return err
 	})
-	flags.BoolVar(&t.only, "only", false, "compare nothing but the policies of -policy")
-	flags.DurationVar(&t.total, "for", 0, "how long all policies play together (default 10s, or longer if the load needs that)")
+	flags.BoolVar(&t.only, "no-defaults", false, "compare nothing but the policies of --policy")
+	cli.Time(flags, &t.total, "for", 0, "how long all policies play together (default 10s, or longer if the load needs that)")
 	flags.StringVar(&t.picture, "plot", "", "draw a picture into this `file`, as SVG")
 	t.json = cli.JSONFlag(flags)
 	return t.run
@@ -123,7 +123,7 @@ const mostSent = 1000
 func (t *tune) prepareHolds() (err error) {
 	switch {
 	case t.holds != "" && t.hold != 0:
-		return cli.Usagef("-hold and -holds both say how long a lock is held: give one of them")
+		return cli.Usagef("--hold and --holds both say how long a lock is held: give one of them")
 	case t.holds != "":
 		t.load.Holds, err = readHolds(t.holds)
 		t.load.Holds = sampled(t.load.Holds, mostSent)
@@ -132,7 +132,7 @@ func (t *tune) prepareHolds() (err error) {
 		t.hold = 20 * time.Millisecond
 	}
 	if err := checkHold(t.hold); err != nil {
-		return cli.Usagef("-hold: %v", err)
+		return cli.Usagef("--hold: %v", err)
 	}
 	t.load.Holds = []time.Duration{t.hold}
 	return nil
@@ -230,7 +230,7 @@ func (t *tune) introduction(srv *server, others string) string {
 		fmt.Sprintf("%d policies", len(t.policies)), cli.Duration(t.plan.total(len(t.policies))), count.Of(t.plan.Rounds, "slice"))
 	switch {
 	case srv.IsMini:
-		text += "On " + srv.Name + ": it compares policies, not servers. Name yours with -redis."
+		text += "On " + srv.Name + ": it compares policies, not servers. Name yours with --redis."
 	case others != "":
 		text += "On " + srv.Name + ": " + others + ".\nCPU EACH includes what others do meanwhile."
 	default:
@@ -274,7 +274,7 @@ func (t *tune) report(to cli.Streams, srv *server, results []result, here time.D
 	}
 	drawing, err := picture(results, r, floor)
 	if err != nil {
-		return fmt.Errorf("-plot: %w", err)
+		return fmt.Errorf("--plot: %w", err)
 	}
 	return os.WriteFile(t.picture, drawing, 0o644)
 }

@@ -14,7 +14,7 @@ import (
 
 // A column is one of the table. What is urgent, great or early in the alphabet comes first.
 type column struct {
-	name    string // for -sort
+	name    string // for --sort
 	letter  string // the key that sorts by it
 	title   string // empty: it is not shown, but can be sorted by
 	width   int    // 0: it takes what is left
@@ -74,8 +74,7 @@ func orDash(has bool, text string) string {
 }
 
 func modeText(r row) string {
-	switch {
-	case !r.known:
+	if !r.known {
 		return "?"
 	}
 	return string(r.mode)
@@ -164,14 +163,23 @@ type field struct {
 	width int
 }
 
-// fit chooses what there is room for, and gives it widths. One column is left for the level.
-func fit(width int, rows []row) []field {
-	var fields []field
+// fieldsOf are the columns that are shown, with a width or 0. That of the mode is greater where a key is foreign.
+func fieldsOf(rows []row) (fields []field) {
 	for _, c := range columns {
+		f := field{c, c.width}
+		if c.name == "mode" && slices.ContainsFunc(rows, func(r row) bool { return r.mode == redislock.ModeForeign }) {
+			f.width = len(redislock.ModeForeign)
+		}
 		if c.title != "" {
-			fields = append(fields, field{c, widthOf(c, rows)})
+			fields = append(fields, f)
 		}
 	}
+	return fields
+}
+
+// fit chooses what there is room for, and gives it widths. One column is left for the level.
+func fit(width int, rows []row) []field {
+	fields := fieldsOf(rows)
 	least := func() int {
 		n := 1
 		for _, f := range fields {
@@ -184,14 +192,6 @@ func fit(width int, rows []row) []field {
 	}
 	share(fields, width, rows)
 	return fields
-}
-
-// widthOf is the width of a column, or 0. That of the mode is greater where a key is foreign.
-func widthOf(c column, rows []row) int {
-	if c.name == "mode" && slices.ContainsFunc(rows, func(r row) bool { return r.mode == redislock.ModeForeign }) {
-		return len(redislock.ModeForeign)
-	}
-	return c.width
 }
 
 // share gives what is left to the columns without a width: the key gets what the longest needs, but no more than half if there

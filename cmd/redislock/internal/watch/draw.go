@@ -1,9 +1,11 @@
 package watch
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cells"
@@ -114,10 +116,10 @@ func oneLine(err error) string {
 	return strings.ToValidUTF8(strings.Join(strings.Fields(err.Error()), " "), "?")
 }
 
-// draw makes a picture. It tells the view how many lines there are to scroll.
-func draw(f *frame) *cells.Screen {
+// draw makes a picture: what a terminal is told so that it shows it. It tells the view how many lines there are to scroll.
+func draw(f *frame) string {
 	v := &f.view
-	p := painter{cells.New(v.width, v.height), f.colour}
+	p := &painter{v.width, make([]string, max(0, v.height)), f.colour}
 	switch v.page {
 	case keyPage:
 		p.page(v, keyLines(f.rows, v.selected))
@@ -129,27 +131,73 @@ func draw(f *frame) *cells.Screen {
 	if v.height > 1 {
 		p.bottom(f)
 	}
-	return p.Screen
+	for y, text := range p.lines {
+		p.lines[y] = cmp.Or(text, erase)
+	}
+	return strings.Join(p.lines, "\r\n")
 }
 
-// A painter draws on a screen, with colours or without.
+// A style is how a text looks: parameters of the sequence that terminals know as SGR.
+type style string
+
+// The styles.
+const (
+	normal  style = ""
+	bold    style = ";1"
+	dim     style = ";2"
+	reverse style = ";7"
+	alarm   style = ";1;31" // red
+	warning style = ";33"   // yellow
+)
+
+// paint begins a style. Without colours red is bold, and yellow nothing.
+func (p *painter) paint(s style) string {
+	if !p.colour {
+		s = style(strings.NewReplacer(";31", "", ";33", "").Replace(string(s)))
+	}
+	return "\x1b[0" + string(s) + "m"
+}
+
+// erase ends a line that does not fill the screen. It is not for others: behind the last column terminals would erase that.
+const erase = "\x1b[0m\x1b[K"
+
+// A painter draws lines on a screen, with colours or without.
 type painter struct {
-	*cells.Screen
+	width  int
+	lines  []string
 	colour bool
 }
 
-func (p painter) line(y int, style cells.Style, text string) {
-	if !p.colour {
-		style = style.Plain()
+// line draws a line of parts, as far as there is room.
+//
+// Terminals do not agree about how wide some characters are. So behind a part that is not ASCII it is said where the next one
+// begins.
+func (p *painter) line(y int, s style, parts ...string) {
+	if y >= len(p.lines) {
+		return
 	}
-	p.Put(0, y, style, cells.Head(text, p.Width))
+	x, begin := 0, p.paint(s)
+	var b strings.Builder
+	b.WriteString(begin)
+	for _, part := range parts {
+		part = cells.Head(part, p.width-x)
+		b.WriteString(part)
+		x += cells.Width(part)
+		if x < p.width && len(part) != utf8.RuneCountInString(part) {
+			fmt.Fprintf(&b, "%s\x1b[%dG%s", erase, x+1, begin)
+		}
+	}
+	if x < p.width {
+		b.WriteString(erase)
+	}
+	p.lines[y] = b.String()
 }
 
 // list draws the table of keys.
-func (p painter) list(f *frame) {
+func (p *painter) list(f *frame) {
 	v, y := &f.view, 0
 	if v.height > 3 {
-		p.line(y, cells.Bold, f.totals.String())
+		p.line(y, bold, f.totals.String())
 		y++
 	}
 	shown := v.shown(f.rows)
@@ -163,12 +211,12 @@ func (p painter) list(f *frame) {
 		p.row(y+i, fields, r, v.top+i == cursor)
 	}
 	if len(shown) == 0 {
-		p.line(y, cells.Dim, emptyText(f))
+		p.line(y, dim, emptyText(f))
 	}
 	if v.height > 4 && cursor < len(f.rows) {
 		r := f.rows[cursor]
 		if r.why != "" {
-			p.line(v.height-2, styleOf(r.level), cells.Short(cli.Text(r.key), v.width/3)+": "+r.why)
+			p.line(v.height-2, styleOf(r.level), cells.Short(cli.Text(r.key), v.width/3), ": "+r.why)
 		}
 	}
 }
@@ -185,74 +233,65 @@ func emptyText(f *frame) string {
 }
 
 // header draws the titles. That of the column that is sorted by has a sign: "<" if it begins with the first, ">" if it is reversed.
-func (p painter) header(y int, v *view, fields []field) {
-	x, sign := 2, "<"
+func (p *painter) header(y int, v *view, fields []field) {
+	first, sign := " ", "<"
 	if v.reverse {
 		sign = ">"
 	}
 	if v.sort == 0 {
-		p.Put(0, y, cells.Bold, sign)
+		first = sign
 	}
-	for _, f := range fields {
-		title := f.title
+	p.fields(y, reverse, first, fields, func(f field) string {
 		if f.name == columns[v.sort].name {
-			title += sign
+			return f.title + sign
 		}
-		p.Put(x, y, cells.Reverse, cells.Fit(title, f.width, f.right))
-		x += f.width + 1
-	}
-	p.Fill(0, y, cells.Reverse)
+		return f.title
+	})
 }
 
 // row draws one key.
-func (p painter) row(y int, fields []field, r row, selected bool) {
-	style := styleOf(r.level)
+func (p *painter) row(y int, fields []field, r row, selected bool) {
+	s := styleOf(r.level)
 	if r.level == fine && r.holder == "" && r.waiting == 0 {
-		style = cells.Dim
-	}
-	if !p.colour {
-		style = style.Plain()
+		s = dim
 	}
 	if selected {
-		style |= cells.Reverse
+		s += reverse
 	}
-	p.Fill(0, y, style)
-	p.Put(0, y, style, sign(r.level))
-	x := 2
+	p.fields(y, s, sign(r.level), fields, func(f field) string { return f.text(r) })
+}
+
+// fields draws a line of the table.
+func (p *painter) fields(y int, s style, first string, fields []field, text func(field) string) {
+	parts := []string{first}
 	for _, f := range fields {
-		p.Put(x, y, style, cells.Fit(f.text(r), f.width, f.right))
-		x += f.width + 1
+		parts = append(parts, " "+cells.Fit(text(f), f.width, f.right))
 	}
+	p.line(y, s, parts...)
 }
 
 // sign is for those who see no colours.
 func sign(l level) string { return [...]string{" ", "~", "!"}[l] }
 
-func styleOf(l level) cells.Style {
-	return [...]cells.Style{0, cells.Yellow, cells.Red | cells.Bold}[l]
-}
+func styleOf(l level) style { return [...]style{normal, warning, alarm}[l] }
 
 // bottom draws the last line: the filter while it is typed, else the status.
-func (p painter) bottom(f *frame) {
-	v, text, style := &f.view, f.status.String(), cells.Dim
+func (p *painter) bottom(f *frame) {
+	v, text, s := &f.view, f.status.String(), dim
 	switch {
 	case v.typing:
-		text, style = "/"+v.filter+"_", cells.Bold
+		text, s = "/"+v.filter+"_", bold
 	case v.paused:
-		text, style = "paused | "+text, cells.Yellow
+		text, s = "paused | "+text, warning
 	case f.status.away != nil || f.status.search != nil:
-		style = cells.Red | cells.Bold
+		s = alarm
 	case v.filter != "":
 		text = "/" + v.filter + " | " + text
 	}
+	y := v.height - 1
+	p.line(y, s, text)
 	const hint = "h help, q quit"
-	if !p.colour {
-		style = style.Plain()
+	if x := v.width - len(hint); cells.Width(text)+2 <= x {
+		p.lines[y] += fmt.Sprintf("\x1b[%dG%s%s", x+1, p.paint(dim), hint)
 	}
-	room := v.width
-	if cells.Width(text)+2+len(hint) <= v.width {
-		room -= 2 + len(hint)
-		p.Put(room+2, v.height-1, cells.Dim, hint)
-	}
-	p.Put(0, v.height-1, style, cells.Head(text, room))
 }

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cells"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/watch/term"
 )
@@ -18,14 +17,14 @@ import (
 type live struct {
 	*data
 	terminal *term.Terminal
-	signals  *term.Signals
+	signals  <-chan os.Signal
 	keys     chan term.Key
 	paused   atomic.Bool // the search reads it
 
 	view   view
 	colour bool
-	rows   []row         // that match the filter, in order
-	screen *cells.Screen // what the terminal shows; nil: that is not known
+	rows   []row  // that match the filter, in order
+	shown  string // the frame that the terminal shows; empty: that is not known
 }
 
 // live shows the screen until the user quits, or a signal ends it.
@@ -36,9 +35,8 @@ func (w *watch) live(ctx context.Context, s *sampler, terminal *term.Terminal) e
 		data: w.newData(s), terminal: terminal, signals: term.Listen(), keys: make(chan term.Key),
 		colour: os.Getenv("NO_COLOR") == "",
 	}
-	defer l.signals.Stop()
 	l.view.sort, _ = columnNamed(w.sort)
-	defer terminal.Close() //nolint:errcheck // the terminal is gone then
+	defer terminal.Leave() //nolint:errcheck // the terminal is gone then
 	if err := terminal.Enter(); err != nil {
 		return err
 	}
@@ -50,32 +48,12 @@ func (w *watch) live(ctx context.Context, s *sampler, terminal *term.Terminal) e
 		s.run(ctx, l.paused.Load)
 	})
 	done := make(chan struct{})
-	go func() {
-		defer terminal.Guard()
-		terminal.Keys(done, l.keys)
-	}()
+	defer close(done)
+	go terminal.Keys(done, l.keys)
 	err := l.loop(ctx)
 	cancel()
-	close(done)
 	all.Wait()
-	l.awaitReader()
 	return err
-}
-
-// awaitReader waits for the end of the goroutine that reads keys, so that it takes nothing that is typed later. It does not wait
-// for long: a read can hang if others have changed the terminal.
-func (l *live) awaitReader() {
-	timeout := time.After(300 * time.Millisecond)
-	for {
-		select {
-		case _, open := <-l.keys:
-			if !open {
-				return
-			}
-		case <-timeout:
-			return
-		}
-	}
 }
 
 // loop takes in what happens, one thing after the other.
@@ -83,27 +61,20 @@ func (l *live) loop(ctx context.Context) error {
 	look, second := time.NewTicker(l.every), time.NewTicker(time.Second)
 	defer look.Stop()
 	defer second.Stop()
-	l.resize()
+	err := l.resize()
 	l.lookNow()
-	for {
-		if err := l.draw(); err != nil {
-			return err
-		}
+	for err == nil {
 		select {
 		case <-ctx.Done():
 			return cli.Exit(cli.Interrupted, errors.New("ended by a signal"))
 		case one := <-l.samples():
-			if err := l.take(one); err != nil {
-				return err
-			}
-			if !one.found || one.passed || len(l.rows) == 0 {
-				l.sortAll()
-			}
+			err = l.taken(one)
 		case <-look.C:
 			l.lookNow()
 		case now := <-second.C:
 			l.measure(now)
 			l.sortAll()
+			err = l.draw()
 		case key, open := <-l.keys:
 			if !open {
 				return errors.New("the terminal is gone")
@@ -111,20 +82,26 @@ func (l *live) loop(ctx context.Context) error {
 			if l.press(key); l.view.quit {
 				return nil
 			}
-		case <-l.signals.Resized:
-			l.resize()
-		case <-l.signals.Stopped():
-			if err := l.terminal.Suspend(l.signals); err != nil {
-				return err
+			err = l.draw()
+		case sig := <-l.signals:
+			if err = l.terminal.Heed(sig, l.signals); err == nil {
+				err = l.resize()
 			}
-			l.resize()
-		case <-l.signals.Resumed():
-			if err := l.terminal.Enter(); err != nil {
-				return err
-			}
-			l.resize()
 		}
 	}
+	return err
+}
+
+// taken takes in a sample. What the search finds is shown with the next look, as it comes in small parts; but the first at once.
+func (l *live) taken(one sample) error {
+	if err := l.take(one); err != nil {
+		return err
+	}
+	if one.found && !one.passed && len(l.rows) > 0 {
+		return nil
+	}
+	l.sortAll()
+	return l.draw()
 }
 
 // samples are what was seen. While it is paused a look that is under way waits there, so that the screen stays as it is.
@@ -166,18 +143,19 @@ func (l *live) press(key term.Key) {
 		l.arrange()
 	}
 	if l.view.redraw {
-		l.screen, l.view.redraw = nil, false
+		l.shown, l.view.redraw = "", false
 	}
 }
 
-// resize finds out how large the terminal is. What it shows is not known then.
-func (l *live) resize() {
+// resize finds out how large the terminal is, and draws everything: what it shows is not known then.
+func (l *live) resize() error {
 	l.view.width, l.view.height = l.terminal.Size()
 	l.view.follow(l.rows)
-	l.screen = nil
+	l.shown = ""
+	return l.draw()
 }
 
-// draw brings the terminal up to date.
+// draw brings the terminal up to date, if it shows something else.
 func (l *live) draw() error {
 	l.status.now = time.Now()
 	if l.view.paused && l.status.looked {
@@ -186,7 +164,9 @@ func (l *live) draw() error {
 	f := frame{view: l.view, rows: l.rows, totals: totalsOf(l.all, l.table.missed), status: l.status, colour: l.colour}
 	next := draw(&f)
 	l.view.lines = f.view.lines
-	_, err := l.terminal.WriteString(cells.Diff(l.screen, next))
-	l.screen = next
-	return err
+	if next == l.shown {
+		return nil
+	}
+	l.shown = next
+	return l.terminal.Show(next)
 }

@@ -6,18 +6,17 @@ import (
 	"slices"
 
 	"github.com/seed-14de3678/redislock"
-	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cells"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
 
 // A line is one of a page.
 type line struct {
 	text  string
-	style cells.Style
+	style style
 }
 
 // page draws lines, as far as they were scrolled.
-func (p painter) page(v *view, lines []line) {
+func (p *painter) page(v *view, lines []line) {
 	room := max(min(v.height, 1), v.height-1)
 	v.lines = len(lines) + 3 // room counts four lines around a list, here is one
 	for y := range min(room, len(lines)-min(v.scroll, len(lines))) {
@@ -50,45 +49,45 @@ var helpLines = func() []line {
 		"A row is as old as the latest look at it. Those on the screen come first,",
 		"as often as the budget allows, then the others by turns.",
 	}
-	lines := []line{{"redislock watch: keys and columns", cells.Bold}}
+	lines := []line{{"redislock watch: keys and columns", bold}}
 	for _, t := range text {
-		lines = append(lines, line{t, 0})
+		lines = append(lines, line{t, normal})
 	}
 	return lines
 }()
 
 // keyLines are the page of one key.
 func keyLines(rows []row, key string) []line {
-	lines := []line{{cli.Text(key), cells.Bold}}
+	lines := []line{{cli.Text(key), bold}}
 	i := slices.IndexFunc(rows, func(r row) bool { return r.key == key })
 	if i < 0 || !rows[i].known {
-		return append(lines, line{"nothing is known of it now", cells.Dim})
+		return append(lines, line{"nothing is known of it now", dim})
 	}
 	r := rows[i]
-	add := func(style cells.Style, format string, args ...any) {
-		lines = append(lines, line{fmt.Sprintf(format, args...), style})
+	add := func(s style, format string, args ...any) {
+		lines = append(lines, line{fmt.Sprintf(format, args...), s})
 	}
-	add(0, "mode     %s", modeText(r)+foreign(r))
-	add(0, "ttl      %s", ttlText(r))
-	add(0, "handed   %s a second", rateText(r))
+	add(normal, "mode     %s", modeText(r)+foreign(r))
+	add(normal, "ttl      %s", ttlText(r))
+	add(normal, "handed   %s a second", rateText(r))
 	if r.state.Fence > 0 {
-		add(0, "fence    %d", r.state.Fence)
+		add(normal, "fence    %d", r.state.Fence)
 	}
 	if r.why != "" {
 		add(styleOf(r.level), "%-8s %s", cmp.Or(r.level.String(), "note"), r.why)
 	}
 	for i, h := range r.state.Holders {
-		add(cells.Bold, "%-8s %s", titled(i, "holder"), holderLine(r, h))
+		add(bold, "%-8s %s", titled(i, "holder"), holderLine(r, h))
 	}
 	if h := r.state.Intent; h != nil {
-		add(0, "intent   %s, %s left", who(h.Metadata, h.Caller), cli.Duration(h.TTL))
+		add(normal, "intent   %s, %s left", who(h.Metadata, h.Caller), cli.Duration(h.TTL))
 	}
 	for i, w := range r.state.Line {
-		style, dead := cells.Style(0), ""
+		s, dead := normal, ""
 		if !w.Alive {
-			style, dead = cells.Dim, ", gone"
+			s, dead = dim, ", gone"
 		}
-		add(style, "%-8s %2d  %s, to %s, since %s%s", titled(i, "line"), i+1,
+		add(s, "%-8s %2d  %s, to %s, since %s%s", titled(i, "line"), i+1,
 			who(w.Metadata, w.Caller), w.Mode, cli.Clock(w.Since), dead)
 	}
 	return lines

@@ -114,7 +114,7 @@ func (p *plain) writeTable(at time.Time) error {
 	fmt.Fprintf(&b, "%s  %s\n", at.UTC().Format("2006-01-02T15:04:05Z"), totalsOf(p.all, p.table.missed))
 	writeRows(&b, top)
 	if more := len(p.all) - len(top); more > 0 {
-		fmt.Fprintf(&b, "and %d more: see -rows\n", more)
+		fmt.Fprintf(&b, "and %d more: see --rows\n", more)
 	}
 	_, err := p.to.Out.Write(b.Bytes())
 	return err
@@ -125,17 +125,13 @@ const mostHolder = 64
 
 // writeRows writes a table. Its last column says what there is to say of a key.
 func writeRows(b io.Writer, rows []row) {
-	var fields []field
-	for _, c := range columns {
-		f := field{c, widthOf(c, rows)}
-		if f.width == 0 && c.title != "" {
-			f.width = len(c.title)
+	fields := fieldsOf(rows)
+	for i := range fields {
+		if f := &fields[i]; f.width == 0 {
+			f.width = len(f.title)
 			for _, r := range rows {
-				f.width = max(f.width, min(mostHolder, cells.Width(c.text(r))))
+				f.width = max(f.width, min(mostHolder, cells.Width(f.text(r))))
 			}
-		}
-		if c.title != "" {
-			fields = append(fields, f)
 		}
 	}
 	parts := make([]string, 0, len(fields)+1)

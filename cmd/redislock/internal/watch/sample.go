@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-14de3678/redislock"
@@ -40,9 +41,7 @@ type sampler struct {
 	asks          chan []string // keys to look at
 	guard         func()        // deferred by every goroutine
 	patience      time.Duration // how long a look may take
-
-	mu     sync.Mutex
-	offset time.Duration // under mu; what the server's clock is ahead of ours
+	offset        atomic.Int64  // what the server's clock is ahead of ours, in nanoseconds
 }
 
 // betweenPasses is the time from the begin of one search to that of the next, at least.
@@ -133,13 +132,11 @@ func (s *sampler) send(ctx context.Context, one sample) {
 	}
 }
 
-// ask begins a look, unless one is under way. It reports whether it has.
-func (s *sampler) ask(keys []string) bool {
+// ask begins a look, unless one is under way.
+func (s *sampler) ask(keys []string) {
 	select {
 	case s.asks <- keys:
-		return true
 	default:
-		return false
 	}
 }
 
@@ -193,17 +190,11 @@ func (s *sampler) setClock(ctx context.Context) error {
 		return err
 	}
 	after := time.Now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.offset = at.Sub(before.Add(after.Sub(before) / 2))
+	s.offset.Store(int64(at.Sub(before.Add(after.Sub(before) / 2))))
 	return nil
 }
 
-func (s *sampler) serverTime(at time.Time) time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return at.Add(s.offset)
-}
+func (s *sampler) serverTime(at time.Time) time.Time { return at.Add(time.Duration(s.offset.Load())) }
 
 // searchOn searches again and again.
 func (s *sampler) searchOn(ctx context.Context, paused func() bool) {
@@ -220,19 +211,23 @@ func (s *sampler) searchOnce(ctx context.Context, paused func() bool) {
 	query := survey.Query{Pattern: s.pattern, Progress: func(done, all int64) {
 		if all > 0 {
 			part = min(1, float64(done)/float64(all))
-			at := time.Now() // it may find nothing for long
-			s.send(ctx, sample{at: at, server: s.serverTime(at), found: true, part: part})
+			s.send(ctx, s.finding(sample{part: part})) // it may find nothing for long
 		}
 		wait(ctx, paused)
 	}}
 	err := survey.Locks(ctx, s.search, query, func(states []redislock.KeyState) error {
-		at := time.Now()
-		s.send(ctx, sample{at: at, server: s.serverTime(at), found: true, part: part, states: states})
+		s.send(ctx, s.finding(sample{part: part, states: states}))
 		wait(ctx, paused)
 		return context.Cause(ctx)
 	})
-	at := time.Now()
-	s.send(ctx, sample{at: at, server: s.serverTime(at), found: true, passed: err == nil, part: 1, err: err})
+	s.send(ctx, s.finding(sample{passed: err == nil, part: 1, err: err}))
+}
+
+// finding is a sample of the search, of now.
+func (s *sampler) finding(one sample) sample {
+	one.at, one.found = time.Now(), true
+	one.server = s.serverTime(one.at)
+	return one
 }
 
 // wait waits for as long as it has to.

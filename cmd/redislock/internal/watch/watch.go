@@ -1,14 +1,15 @@
 // Package watch is the live view. It has three parts that know nothing of each other's insides: the sampler looks at the server,
-// the table makes rows of samples, and draw makes a picture of rows. Packages cells and term bring that to a terminal.
+// the table makes rows of samples, and draw makes a picture of rows. Package term brings that to a terminal.
 package watch
 
 import (
 	"context"
-	"flag"
 	"os"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/watch/term"
@@ -21,21 +22,31 @@ func Command() cli.Command {
 		Args:    "[flags] [PATTERN | KEY...]",
 		Summary: "watch holders and lines live",
 		Help: `On a terminal the screen is drawn anew every second; h explains it, q ends it.
-Elsewhere, with -json or with -n, it writes one table after the other.
+Elsewhere, with --json or with --count, it writes one table after the other.
 
 One argument with * ? or [ is a pattern, as of SCAN. Others are keys, which are
 shown whether they are locked or not. Without an argument all locks are watched.
 
-However many keys there are, the server is asked for no more than -budget
+Beside the fields of "redislock show --json", but for line, --json writes
+  time                  when the key was looked at
+  gone                  how many stand in line and are gone
+  held_ms               for how long the present holder has it; at least so long
+                        if held_exactly is false
+  longest_wait_ms       for how long the first live waiter has waited
+  hand_offs_per_second  null while it is not known
+  level, note           stuck, slow or empty, and why
+
+However many keys there are, the server is asked for no more than --budget
 commands a second, counted as INFO commandstats counts them: those on the screen
 first, the others by turns.`,
 		Examples: []cli.Example{
 			{Line: `redislock watch`, About: "watch all locks of the server at $REDISLOCK_REDIS"},
 			{Line: `redislock watch "orders:*"`, About: "watch the locks of all orders"},
-			{Line: `redislock watch -n 1 -sort longest`, About: "write one table, those who wait for longest first"},
-			{Line: `redislock watch -json -every 10s orders:17 >> log`, About: "keep a record of one key"},
+			{Line: `redislock watch --count 1 --sort longest`, About: "write one table, those who wait for longest first"},
+			{Line: `redislock watch --json --every 10s orders:17 >> log`, About: "keep a record of one key"},
 		},
 		Define: define,
+		Keys:   true,
 	}
 }
 
@@ -53,14 +64,15 @@ type watch struct {
 	pattern string
 }
 
-func define(flags *flag.FlagSet) cli.Action {
+func define(flags *pflag.FlagSet) cli.Action {
 	w := new(watch)
 	w.redis.Define(flags)
-	flags.DurationVar(&w.every, "every", time.Second, "the time from one look to the next")
+	cli.Time(flags, &w.every, "every", time.Second, "the time from one look to the next")
 	flags.IntVar(&w.budget, "budget", 5000, "how many commands a second the server is asked for at most")
-	flags.IntVar(&w.count, "n", 0, "write so many tables, and end (default: no end)")
+	flags.IntVar(&w.count, "count", 0, "write so many tables, and end (default: no end)")
 	flags.IntVar(&w.rows, "rows", 50, "the most rows of a table that is written; 0: all")
 	flags.StringVar(&w.sort, "sort", columns[0].name, "the `column` to sort by: "+strings.Join(columnNames(), ", "))
+	cli.Words(flags, "sort", columnNames()...)
 	w.json = cli.JSONFlag(flags)
 	return w.run
 }
@@ -76,15 +88,15 @@ func (w *watch) check(args []string) error {
 	_, known := columnNamed(w.sort)
 	switch {
 	case w.every < leastEvery:
-		return cli.Usagef("-every is %v, it is %v at least", w.every, leastEvery)
+		return cli.Usagef("--every is %v, it is %v at least", w.every, leastEvery)
 	case w.budget < leastBudget:
-		return cli.Usagef("-budget is %d, it is %d at least", w.budget, leastBudget)
+		return cli.Usagef("--budget is %d, it is %d at least", w.budget, leastBudget)
 	case w.count < 0:
-		return cli.Usagef("-n is %d, it is 0 at least", w.count)
+		return cli.Usagef("--count is %d, it is 0 at least", w.count)
 	case w.rows < 0:
-		return cli.Usagef("-rows is %d, it is 0 at least", w.rows)
+		return cli.Usagef("--rows is %d, it is 0 at least", w.rows)
 	case !known:
-		return cli.Usagef("-sort %q is no column; there are %s", w.sort, strings.Join(columnNames(), ", "))
+		return cli.Usagef("--sort %q is no column; there are %s", w.sort, strings.Join(columnNames(), ", "))
 	case slices.Contains(args, ""):
 		return cli.Usagef("a key is empty")
 	}

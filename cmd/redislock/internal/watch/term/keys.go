@@ -24,6 +24,10 @@ const (
 	Redraw    Key = "redraw"  // Ctrl-L
 	Erase     Key = "erase"   // Ctrl-U
 	Unknown   Key = "unknown" // a sequence that means nothing here
+
+	interrupt Key = "interrupt" // Ctrl-C
+	quit      Key = "quit"      // Ctrl-\
+	stop      Key = "stop"      // Ctrl-Z
 )
 
 // sequences are what follows ESC.
@@ -36,6 +40,7 @@ var sequences = map[string]Key{
 // controls are the control characters that are keys.
 var controls = map[byte]Key{
 	'\r': Enter, '\n': Enter, 0x7f: Backspace, '\b': Backspace, 0x0c: Redraw, 0x15: Erase, 0x02: PageUp, 0x06: PageDown,
+	0x03: interrupt, 0x1c: quit, 0x1a: stop,
 }
 
 // ParseKeys returns the first key of what a terminal has sent, and what follows it. The key is empty if the input ends in the

@@ -17,6 +17,7 @@ func TestParseKeys(t *testing.T) {
 		{"é世", false, []Key{"é", "世"}, ""},
 		{"\x1b[A\x1bOB\x1b[5~\x1b[H", false, []Key{Up, Down, PageUp, Home}, ""},
 		{"\r\n\x7f\b\x0c", false, []Key{Enter, Enter, Backspace, Backspace, Redraw}, ""},
+		{"\x03\x1c\x1a", false, []Key{interrupt, quit, stop}, ""},
 		{"\x1b", false, nil, "\x1b"},
 		{"\x1b", true, []Key{Escape}, ""},
 		{"\x1b[", false, nil, "\x1b["},

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// arrange puts the command in front of the flags that were written before it, and refuses what people type who know other
+// tools, if it would mean something else here. It says then what to type.
+func (t *Tool) arrange(args []string) ([]string, error) {
+	flags := t.flags()
+	end := len(args)
+	if i := slices.Index(args, "--"); i >= 0 {
+		end = i
+	}
+	if len(args) > 0 && strings.HasPrefix(args[0], "__") { // of cobra's completion: the line of somebody who is still typing
+		return args, nil
+	}
+	command := -1
+	for i := 0; i < end; i++ {
+		switch arg := args[i]; {
+		case len(arg) < 2 || arg[0] != '-':
+			if command < 0 {
+				command = i
+			}
+		case arg == "-h" && i+1 < end && !strings.HasPrefix(args[i+1], "-") && command >= 0:
+			return t.first(args, command), hostError(args[i+1:end], args[i+1])
+		case (arg == "-p" || arg == "--port" || arg == "--host") && i+1 < end:
+			return t.first(args, command), hostError(args[i:end], "")
+		default:
+			if err := oneDash(flags, arg); err != nil {
+				return t.first(args, command), err
+			}
+			if takesNext(flags, arg) {
+				i++
+			}
+		}
+	}
+	return t.first(args, command), nil
+}
+
+// first moves the word at an index to the front.
+func (t *Tool) first(args []string, at int) []string {
+	if at <= 0 {
+		return args
+	}
+	return append([]string{args[at]}, slices.Delete(slices.Clone(args), at, at+1)...)
+}
+
+// flags are those of all commands: a name means the same everywhere.
+func (t *Tool) flags() *pflag.FlagSet {
+	all := pflag.NewFlagSet("", pflag.ContinueOnError)
+	for _, c := range t.Commands {
+		of := pflag.NewFlagSet("", pflag.ContinueOnError)
+		c.Define(of)
+		of.VisitAll(func(f *pflag.Flag) {
+			if all.Lookup(f.Name) == nil {
+				all.AddFlag(f)
+			}
+		})
+	}
+	return all
+}
+
+// oneDash refuses a long flag behind one dash, which would be read as many flags of one letter.
+func oneDash(flags *pflag.FlagSet, arg string) error {
+	name, _, _ := strings.Cut(strings.TrimPrefix(arg, "-"), "=")
+	if len(name) > 1 && name[0] != '-' && (flags.Lookup(name) != nil || name == "help" || name == "version") {
+		return Usagef("-%s: a long flag has two dashes: --%s", name, name)
+	}
+	return nil
+}
+
+// takesNext reports whether the value of a flag is the argument behind it.
+func takesNext(flags *pflag.FlagSet, arg string) bool {
+	var f *pflag.Flag
+	switch name := strings.TrimLeft(arg, "-"); {
+	case strings.HasPrefix(arg, "--"):
+		f = flags.Lookup(name) // nil if there is a value in the argument
+	case len(name) > 0:
+		f = flags.ShorthandLookup(name[len(name)-1:])
+	}
+	return f != nil && f.NoOptDefVal == ""
+}
+
+// hostError is for those who name a server as with redis-cli.
+func hostError(args []string, host string) error {
+	port := "6379"
+	for i, arg := range args[:len(args)-1] {
+		switch arg {
+		case "-h", "--host":
+			host = args[i+1]
+		case "-p", "--port":
+			port = args[i+1]
+		}
+	}
+	return Usagef("-h is --help here, and there is no -p: the server is --redis redis://%s:%s", cmp.Or(host, "127.0.0.1"), port)
+}

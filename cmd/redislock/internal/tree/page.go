@@ -1,0 +1,316 @@
+package tree
+
+import (
+	"crypto/rand"
+	_ "embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cells"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/internal/count"
+)
+
+//go:embed page.html
+var pageText string
+
+// pageTemplate escapes what strangers have written, wherever that stands.
+var pageTemplate = template.Must(template.New("page").Parse(pageText))
+
+// A page is a picture of who waits for whom: holders on the left, keys in the middle, those who wait on the right.
+type page struct {
+	Summary, Now string
+	Circles      []pageCircle
+	Notes        []string
+	Nodes        []*pageNode
+	Edges        []pageEdge
+	Height       int
+
+	view    *view
+	names   *names
+	circled map[pageStep]string // how what joins a party and a key is drawn, if it is a part of a circle
+	ports   map[pageSide]int    // how many edges the box of a party has
+	boxes   map[pageSide]*pageNode
+	bottom  [3]int // of each column
+}
+
+// A pageCircle is the sentence about a deadlock.
+type pageCircle struct{ Title, Text string }
+
+// A pageStep is what joins a party and a key, by their names.
+type pageStep struct {
+	party [2]string
+	key   string
+	holds bool
+}
+
+// A pageSide is a party as a holder, or as one who waits: a box for each.
+type pageSide struct {
+	party int
+	holds bool
+}
+
+// A pageNode is a box.
+type pageNode struct {
+	Text, Full, Note, Class string
+	X, Y, Height            int
+	used                    int // how many edges have their places
+}
+
+// What a page measures: see page.html, too.
+const (
+	pageTop   = 34
+	pageLine  = 20
+	pageWidth = 300 // of a box
+	pageGap   = 12  // between boxes
+	pageChars = 39  // in a box
+	pageLabel = 130 // what is said of an edge
+)
+
+// TextX and the others say where the texts of a box stand.
+func (n *pageNode) TextX() int { return n.X + 8 }
+func (n *pageNode) TextY() int { return n.Y + 17 }
+func (n *pageNode) NoteY() int { return n.Y + 17 + pageLine }
+
+// A pageEdge joins a party and a key. What it says stands at the party.
+type pageEdge struct {
+	X1, Y1, X2, Y2 int
+	Label, Class   string
+	holds          bool
+}
+
+// Path is the line: straight beneath what it says, and then bent.
+func (e pageEdge) Path() string {
+	from, to := e.X1, e.X2
+	if e.holds {
+		from += pageLabel
+	} else {
+		to -= pageLabel
+	}
+	middle := (from + to) / 2
+	return fmt.Sprintf("M%d %dH%dC%d %d %d %d %d %dH%d", e.X1, e.Y1, from, middle, e.Y1, middle, e.Y2, to, e.Y2, e.X2)
+}
+
+// LabelX and the others say where what it says stands.
+func (e pageEdge) LabelX() int {
+	if e.holds {
+		return e.X1 + 6
+	}
+	return e.X2 - 6
+}
+
+func (e pageEdge) LabelY() int {
+	if e.holds {
+		return e.Y1 - 4
+	}
+	return e.Y2 - 4
+}
+
+func (e pageEdge) Anchor() string {
+	if e.holds {
+		return "start"
+	}
+	return "end"
+}
+
+// writeHTML writes a page.
+func (v *view) writeHTML(to io.Writer) error { return pageTemplate.Execute(to, v.page()) }
+
+// page draws it.
+func (v *view) page() *page {
+	p := &page{
+		Now: v.now.UTC().Format("2006-01-02 15:04:05 UTC"), view: v, names: namesOf(v.model, false), circled: map[pageStep]string{},
+		ports: map[pageSide]int{}, boxes: map[pageSide]*pageNode{}, bottom: [3]int{pageTop, pageTop, pageTop},
+	}
+	p.tellCircles()
+	keys := make([][]pageTie, len(v.states))
+	waited := 0
+	for i := range keys {
+		if keys[i] = v.ties(i); len(keys[i]) > 0 {
+			waited++
+		}
+		for _, t := range keys[i] {
+			if t.party != nobody {
+				p.ports[t.pageSide]++
+			}
+		}
+	}
+	for i, ties := range keys {
+		if len(ties) > 0 {
+			p.key(i, ties)
+		}
+	}
+	p.Summary = fmt.Sprintf("%s, %s.", count.Either(waited, "key is waited for", "keys are waited for"), count.Of(len(v.requests), "request"))
+	p.Height = slices.Max(p.bottom[:])
+	return p
+}
+
+// A pageTie is that a party holds a key, or waits for it.
+type pageTie struct {
+	pageSide
+	says string
+}
+
+// ties are those of a key for which somebody waits.
+func (v *view) ties(i int) (ties []pageTie) {
+	s := &v.states[i]
+	for w, q := range v.line[i] {
+		if q != nobody {
+			text := fmt.Sprintf("%d. %s, %s", w+1, s.Line[w].Mode, cli.Duration(max(0, v.now.Sub(s.Line[w].Since))))
+			ties = append(ties, pageTie{pageSide{v.requests[q].party, false}, text})
+		}
+	}
+	if q := v.intents[i]; q != nobody {
+		ties = append(ties, pageTie{pageSide{v.requests[q].party, false}, "with an intent"})
+	}
+	if len(ties) == 0 {
+		return nil
+	}
+	for h, party := range v.holders[i] {
+		text := fmt.Sprintf("%s, %s left", s.Mode, cli.Duration(s.Holders[h].TTL))
+		if party == nobody {
+			text = "somebody has left the key"
+		}
+		ties = append(ties, pageTie{pageSide{party, true}, text})
+	}
+	return ties
+}
+
+// key draws a key, and beside it those who are not drawn yet.
+func (p *page) key(i int, ties []pageTie) {
+	s := &p.view.states[i]
+	top := slices.Max(p.bottom[:])
+	p.bottom = [3]int{top, top, top}
+	note := string(s.Mode)
+	if s.Mode == redislock.ModeForeign {
+		note = "foreign: " + cli.Foreign(*s)
+	}
+	key := p.node(1, 2, p.names.show(s.Key, 0), note)
+	for _, t := range ties {
+		if t.party == nobody {
+			key.Note += ", " + t.says
+			continue
+		}
+		box := p.box(t.pageSide)
+		y := box.Y + pageLine - 2 + pageLine*box.used
+		box.used++
+		class := p.circled[pageStep{nameOf(&p.view.parties[t.party]), s.Key, t.holds}]
+		e := pageEdge{key.X + pageWidth, key.Y + key.Height/2, box.X, y, t.says, class, false}
+		if t.holds {
+			e = pageEdge{box.X + pageWidth, y, key.X, key.Y + key.Height/2, t.says, class, true}
+		}
+		if p.Edges = append(p.Edges, e); class != "" && (key.Class == "" || class == "certain") {
+			key.Class = class
+		}
+	}
+}
+
+// box returns the box of a party on its side, and draws it if it is new.
+func (p *page) box(side pageSide) *pageNode {
+	if box := p.boxes[side]; box != nil {
+		return box
+	}
+	column, lines, note, class := 2, 1, "", ""
+	if side.holds {
+		column = 0
+	}
+	if i := p.view.marks[side.party]; i > 0 {
+		lines, note, class = 2, fmt.Sprint("deadlock ", i), "possible"
+		if p.view.deadlocks[i-1].certain {
+			class = "certain"
+		}
+	}
+	box := p.node(column, max(lines, p.ports[side]), p.names.show(p.names.of[side.party], 0), note)
+	box.Class, p.boxes[side] = class, box
+	return box
+}
+
+// node draws a box of so many lines.
+func (p *page) node(column, lines int, text, note string) *pageNode {
+	n := &pageNode{
+		Text: cells.Short(text, pageChars), Full: text, Note: cells.Short(note, pageChars), X: 10 + 550*column, Y: p.bottom[column], Height: 8 + pageLine*lines,
+	}
+	p.Nodes = append(p.Nodes, n)
+	p.bottom[column] += n.Height + pageGap
+	return n
+}
+
+// tellCircles says of each deadlock who is in it, and keeps what it joins.
+func (p *page) tellCircles() {
+	v, inner, selves := p.view, namesOf(p.view.settled, false), 0
+	for i := range v.deadlocks {
+		d := &v.deadlocks[i]
+		if d.mayBeNothing() {
+			selves++
+			continue
+		}
+		class, ends := "possible", ". Not certain: "+strings.Join(d.why, "; ")+"."
+		if d.certain {
+			class, ends = "certain", ". None of them can go on until one gives up or loses its lease."
+		}
+		var says []string
+		for k, s := range d.steps {
+			next := d.steps[(k+1)%len(d.steps)]
+			key, text := v.settled.states[s.state].Key, "%s waits for %s, in line behind %s"
+			if s.held {
+				text = "%s waits for %s, which is held by %s"
+			}
+			says = append(says, fmt.Sprintf(text, inner.show(inner.of[s.party], 0), p.names.show(key, 0), inner.show(inner.of[next.party], 0)))
+			p.mark(pageStep{nameOf(&v.settled.parties[s.party]), key, false}, class)
+			p.mark(pageStep{nameOf(&v.settled.parties[next.party]), key, s.held}, class)
+		}
+		p.Circles = append(p.Circles, pageCircle{fmt.Sprintf("Deadlock %d, %s", i+1, class), strings.Join(says, "; ") + ends})
+	}
+	if v.more > 0 {
+		p.Notes = append(p.Notes, fmt.Sprintf("There are %s more deadlocks, or more.", count.Number(v.more)))
+	}
+	if selves > 0 {
+		p.Notes = append(p.Notes, fmt.Sprintf("Of those who wait for a key that they hold themselves, most likely in another goroutine, there are %s.",
+			count.Number(selves)))
+	}
+}
+
+// mark keeps that something is a part of a circle. Certain ones are told first, and count.
+func (p *page) mark(s pageStep, class string) {
+	if p.circled[s] == "" {
+		p.circled[s] = class
+	}
+}
+
+// writePage writes a page into a file: at once, so that nobody sees half of it. A file that is no regular one, such as a pipe, is
+// written to as it is; "-" is the standard output.
+func writePage(path string, out io.Writer, write func(io.Writer) error) (err error) {
+	if path == "-" {
+		return write(out)
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	at, flags := path, os.O_WRONLY
+	if info, err := os.Stat(path); err != nil || info.Mode().IsRegular() {
+		at, flags = path+"."+rand.Text()+".tmp", os.O_WRONLY|os.O_CREATE|os.O_EXCL
+	}
+	file, err := os.OpenFile(at, flags, 0o666)
+	if err != nil {
+		if failed, ok := errors.AsType[*os.PathError](err); ok {
+			failed.Path = path // nobody knows the other name
+		}
+		return err
+	}
+	err = errors.Join(write(file), file.Close())
+	switch {
+	case at == path:
+	case err != nil:
+		_ = os.Remove(at) // the error is the news
+	default:
+		err = os.Rename(at, path)
+	}
+	return err
+}
