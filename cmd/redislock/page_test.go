@@ -31,7 +31,7 @@ func readPages(t *testing.T) map[string]string {
 	t.Helper()
 	docs := filepath.Join("..", "..", "docs")
 	pages := map[string]string{}
-	for _, name := range append(check.Must[[]string](t)(filepath.Glob(filepath.Join(docs, "tool", "*.md"))), filepath.Join(docs, "tool.md")) {
+	for _, name := range append(check.Must[[]string](t)(filepath.Glob(filepath.Join("docs", "*.md"))), filepath.Join(docs, "tool.md")) {
 		pages[name] = string(check.Must[[]byte](t)(os.ReadFile(name)))
 	}
 	return pages

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/check"
 )
 
-// These tests are named after faults that consul lock and etcdctl lock have, or had; docs/tool/beside.md compares. Other tests
+// These tests are named after faults that consul lock and etcdctl lock have, or had; docs/beside.md compares. Other tests
 // here guard against more of them: TestRunKilled, TestRunPaused, TestRunServerGone (consul 9788).
 
 // Consul 947, etcd 12829: the exit status of the command was replaced by 0 or 1.

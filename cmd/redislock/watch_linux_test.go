@@ -270,7 +270,7 @@ var (
 // is drawn last is there to its end.
 var rests = regexp.MustCompile(`(?m)^paused \| .* \| 0 of \d+ commands/s \| \S+ ago *$`)
 
-// The picture of the screen in docs/tool.md is what a terminal shows.
+// The picture of the screen in docs/stuck.md is what a terminal shows.
 func TestWatchPicture(t *testing.T) {
 	t.Parallel()
 	section := sectionsOf(readPage(t))["watch"]

@@ -143,15 +143,15 @@ func TestChangesNothing(t *testing.T) {
 	}
 }
 
-// The rights that docs/tool/fit.md names are enough for all checks.
+// The rights that docs/fit.md names are enough for all checks.
 func TestDocumentedRights(t *testing.T) {
 	t.Parallel()
-	page := string(check.Must[[]byte](t)(os.ReadFile("../../../../docs/tool/fit.md")))
+	page := string(check.Must[[]byte](t)(os.ReadFile("../../docs/fit.md")))
 	_, text, _ := strings.Cut(page, "A user who may run all checks needs, beside")
 	text, _, found := strings.Cut(text, ", on a Cluster")
 	rules := regexp.MustCompile(`\+[a-z|]+`).FindAllString(text, -1)
 	if !found || len(rules) < 8 {
-		t.Fatalf("docs/tool/fit.md names %v", rules)
+		t.Fatalf("docs/fit.md names %v", rules)
 	}
 	admin, rdb := documented(t, redistest.Start(t, redistest.Redis))
 	grant(t, admin, rules...)

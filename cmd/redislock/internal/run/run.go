@@ -57,7 +57,7 @@ renewed until then. Standard input and output, the terminal, signals and the
 exit status are those of the command.
 
 The command finds in its environment
-  REDISLOCK_FENCE  the fencing number of the lock, see docs/tool/cron.md
+  REDISLOCK_FENCE  the fencing number of the lock, for the resource
   REDISLOCK_KEYS   the keys, separated by spaces; one that has other characters
                    than letters, digits and @%+=:,./_- is quoted for the shell:
                    eval "set -- $REDISLOCK_KEYS"

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// What each kind of keys costs, in commands and round trips: docs/tool.md says how many. No command and no pipeline is large.
+// What each kind of keys costs, in commands and round trips. No command and no pipeline is large.
 func TestCost(t *testing.T) {
 	t.Parallel()
 	const keys = 50_000
