@@ -281,6 +281,14 @@ turns: ## what waiting in one process is worth, beside the version before and ot
 	@go build -o $(BIN)/turns ./proof/benchmarks/turns
 	@exec $(BIN)/turns -page docs/waiting.md -chart docs/charts/turns.svg $(TURNS)
 
+# With REDIS, the url of an empty server, what the tool writes is written anew before.
+.PHONY: pictures
+pictures: ## the pictures of the README and of docs: REDIS=url
+	@mkdir -p $(BIN)
+	@[ -z "$(REDIS)" ] || { go build -o $(BIN)/redislock ./cmd/redislock && \
+		go run ./proof/pictures -redis "$(REDIS)" -tool $(BIN)/redislock proof/pictures; }
+	@go run ./proof/pictures proof/pictures
+
 .PHONY: layout
 layout: ## how simple the core is: what calls enter, lines, knots, fields; LIST=1 names the functions of each walk
 	@.ci/install

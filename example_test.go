@@ -19,8 +19,26 @@ func Example() {
 	rdb, stop := locktest.Start()
 	defer stop()
 
+	client := redislock.New(rdb) // one for the program; rdb is a *redis.Client, *redis.ClusterClient or *redis.Ring
+	keys := []string{"lock:order:7", "lock:stock:9"}
+	err := client.With(context.Background(), keys, 10*time.Second, nil, func(ctx context.Context) error {
+		fmt.Println("order and stock are ours")
+		return ctx.Err() // ctx is cancelled if the lock is lost
+	})
+	if errors.Is(err, redislock.ErrNotObtained) {
+		fmt.Println("busy:", err) // redislock: "lock:stock:9" is write-locked, 27s left
+	} else if err != nil {
+		fmt.Println(err)
+	}
+	// Output: order and stock are ours
+}
+
+// The same with a time to wait, a fencing number, and metadata that a refused caller reads.
+func Example_everything() {
+	rdb, stop := locktest.Start()
+	defer stop()
+
 	ctx := context.Background()
-	// One Client for the program; rdb is a *redis.Client, *redis.ClusterClient or *redis.Ring.
 	client := redislock.New(rdb, redislock.WithMetadata(redislock.InstanceMetadata())) // a refused caller reads it
 	defer client.Close()
 
@@ -33,10 +51,9 @@ func Example() {
 		number := redislock.FromContext(ctx).Fence() // greater than all numbers before
 		return fencing.Set(ctx, rdb, "stock:9", number, "41 left", 24*time.Hour)
 	})
-	switch {
-	case errors.Is(err, redislock.ErrNotObtained):
+	if errors.Is(err, redislock.ErrNotObtained) {
 		fmt.Println("busy:", err) // redislock: "lock:stock:9" is write-locked by host=web-3 pid=812 …, 27s left
-	case err != nil:
+	} else if err != nil {
 		fmt.Println(err)
 	}
 	// Output: order and stock are ours

@@ -67,21 +67,25 @@ func testCommand(t *testing.T, u user, version, library string) {
 func testReadme(t *testing.T, readme string, u user) {
 	t.Helper()
 	command := regexp.MustCompile("`go (get [^`]+)`").FindStringSubmatch(readme)
-	block := regexp.MustCompile("(?ms)^```go\n(.*?)^```$").FindStringSubmatch(readme)
-	if command == nil || block == nil {
-		t.Fatal("no `go get …`, or no block of Go")
+	blocks := regexp.MustCompile("(?ms)^```go\n(.*?)^```$").FindAllStringSubmatch(readme, -1)
+	if command == nil || len(blocks) != 2 {
+		t.Fatalf("no `go get …`, or %d blocks of Go in place of 2", len(blocks))
 	}
 	check.Must[string](t)(u.run(t.Context(), "go", strings.Fields(command[1])...))
-	imports := []string{
-		"context", "errors", "fmt", "os", "time", "github.com/redis/go-redis/v9",
-		"github.com/seed-14de3678/redislock", "github.com/seed-14de3678/redislock/fencing",
-	}
-	check.NoError(t, u.write("main.go", "package main\n\nimport (\n\t\""+strings.Join(imports, "\"\n\t\"")+
-		"\"\n)\n\nfunc main() {\n\trdb := redis.NewClient(&redis.Options{Addr: os.Args[1]})\n\tdefer rdb.Close()\n"+block[1]+"}\n"))
-	check.Must[string](t)(u.run(t.Context(), "go", "build", "-o", "bin/program", "."))
-	got := check.Must[string](t)(u.run(t.Context(), "bin/program", redistest.StartMini(t).Addr()))
-	if want := "order and stock are ours\n"; got != want {
-		t.Errorf("got %q, want %q", got, want)
+	for i, imports := range [][]string{
+		{"context", "errors", "fmt", "os", "time", "github.com/redis/go-redis/v9", "github.com/seed-14de3678/redislock"},
+		{
+			"context", "errors", "fmt", "os", "time", "github.com/redis/go-redis/v9",
+			"github.com/seed-14de3678/redislock", "github.com/seed-14de3678/redislock/fencing",
+		},
+	} {
+		check.NoError(t, u.write("main.go", "package main\n\nimport (\n\t\""+strings.Join(imports, "\"\n\t\"")+
+			"\"\n)\n\nfunc main() {\n\trdb := redis.NewClient(&redis.Options{Addr: os.Args[1]})\n\tdefer rdb.Close()\n"+blocks[i][1]+"}\n"))
+		check.Must[string](t)(u.run(t.Context(), "go", "build", "-o", "bin/program", "."))
+		got := check.Must[string](t)(u.run(t.Context(), "bin/program", redistest.StartMini(t).Addr()))
+		if want := "order and stock are ours\n"; got != want {
+			t.Errorf("block %d: got %q, want %q", i, got, want)
+		}
 	}
 }
 
