@@ -8,7 +8,7 @@ import (
 // transcripts are the files of what the tool wrote in a real run, and how it was called.
 var transcripts = map[string][]string{
 	"tree.txt":  {"tree"},
-	"watch.txt": {"watch", "-n", "1"},
+	"watch.txt": {"watch", "--count", "1"},
 }
 
 //go:embed tree.txt
@@ -19,7 +19,7 @@ var watchText string
 
 // terminal shows what the tool writes, as a terminal would.
 func terminal() []byte {
-	lines := strings.Split("$ redislock tree\n"+treeText+"\n$ redislock watch -n 1\n"+strings.TrimSpace(watchText), "\n")
+	lines := strings.Split("$ redislock tree\n"+treeText+"\n$ redislock watch --count 1\n"+strings.TrimSpace(watchText), "\n")
 	const leading, margin = 17, 14
 	return drawing(len(lines)*leading+2*margin, "redislock tree and redislock watch",
 		"tree draws who waits for whom: web-3 holds orders:17, for which web-4 and web-5 wait, and web-4 holds stock:9, for which web-6 "+
