@@ -265,11 +265,11 @@ compare: ## what grows, beside other libraries: tables, docs/charts, docs/costs.
 LEVELS ?=
 
 .PHONY: levels
-levels: ## what operations cost beside earlier commits, of which none may cost 10 % more: docs/costs.md: LEVELS=flags
+levels: ## what operations cost beside earlier commits, of which none may cost 10 % more: docs/measurements.md: LEVELS=flags
 	@.ci/install
 	@mkdir -p $(BIN)
 	@go build -o $(BIN)/levels ./proof/levels
-	@exec $(BIN)/levels -page docs/costs.md $(LEVELS)
+	@exec $(BIN)/levels -page docs/measurements.md $(LEVELS)
 
 # What may be set: make turns TURNS="-parts 'crowds|holds'". The page stays as it is unless all parts are measured.
 TURNS ?=
@@ -295,8 +295,8 @@ layout: ## how simple the core is: what calls enter, lines, knots, fields; LIST=
 	@go run ./proof/layout $(if $(LIST),-list)
 
 .PHONY: weigh
-weigh: ## by how much a program grows with this library, and by what: the tables of docs/costs.md
-	@cd proof/benchmarks && go run ./weigh -page ../../docs/costs.md
+weigh: ## by how much a program grows with this library, and by what: the tables of docs/measurements.md
+	@cd proof/benchmarks && go run ./weigh -page ../../docs/measurements.md
 
 fuzz: ## every fuzz target, for FUZZTIME each
 	@for package in $$(go list work); do \

@@ -21,21 +21,39 @@
 //
 // # How it is done
 //
-// Each part is taken in one step, one part after the other, in an order that does not depend on how
-// the caller gives them: by [Part].Place, then by slot. So two callers that want the same parts
-// cannot wait for each other in a circle. If a part cannot be had, the parts before it are released,
-// and Obtain begins anew when the RetryStrategy says so, until ctx ends. docs/multi.md says more.
+// The parts are taken one after the other, each in one step, in an order that does not depend on how
+// the caller gives them: by [Part].Place, then by slot. So if two callers want the same parts, one
+// gets the first part and goes on to the next. The other waits for the first part and holds no later
+// one. Nobody waits in a circle.
+//
+// Parts that one Client can take as one set become one part, so that no set is spread over two steps
+// of the order. On a single server the parts of [BySlot] therefore become one part, at the cost of one.
+//
+// If a part cannot be had, the parts before it are released, the last one first. Then Obtain begins
+// anew when the RetryStrategy says so, until ctx ends. [redislock.Options].Wait bounds all of it
+// together: all parts, all rounds, polling and standing in line. In the first round every part is
+// asked for, however short the time is.
 //
 // With [redislock.Options].Queue the lock waits in line for a part while the parts before it stay
 // held, and the watchdog renews them. The order makes that safe, but others wait all that time for
 // the earlier parts as well. So put the most contended part at the place that comes first. A program
-// that holds one lock and waits in line for another must take both with this package.
+// that holds one lock and waits in line for another must take both with this package. If it takes one
+// of them with [redislock.Client.Obtain], two such programs can wait for each other.
+//
+// A server that does not answer is given up after the ttl, or after one read time-out of its Redis
+// client if that is longer. The parts that were taken are released before the error is returned. If a
+// server does not answer then either, that takes 1.1 s in all, and its Client goes on in the
+// background.
+//
+// At the end the parts are released, the last one first. [Lock.Leave] and
+// [redislock.Options].HoldAtLeast keep all of them taken for a while instead. A round that has failed
+// never leaves anything: what it has taken is free at once.
 //
 // # What is promised
 //
 //   - A returned lock is live in all its parts until [Lock.Deadline], the earliest of their
 //     deadlines. If a third of the lease of a part has passed while the others were taken, that
-//     part is refreshed before the lock is returned.
+//     part is refreshed before the lock is returned. All parts get the same ttl.
 //   - Two locks that conflict in a key are never held together: each part has the exclusion of
 //     [redislock.Lock], under the same conditions.
 //   - The holder learns of a loss: when any part is lost, [Lock.Context] is cancelled with cause
@@ -68,9 +86,15 @@
 // Client can take in one step, and where, and Obtain may stand in line for a part while it holds others. The
 // Client of package quorum has neither slots nor lines.
 //
-// A function that [With] runs finds its lock with [FromContext]. [Lock] is a Lock of package held, for code
-// that does not care what it holds.
+// A function that [With] runs finds its lock with [FromContext], and in [Lock.Parts] the fencing number
+// for each of its keys. [redislock.FromContext] does not find the locks of the parts. [Lock] is a Lock of
+// package held, for code that does not care what it holds.
 //
-// The hooks of [Client] tell of each lock as a whole. The hooks of a part's Client tell of that part by
-// itself, each time that it is taken and given back.
+// All parts have the same caller's id, of [redislock.WithCaller]. While the lock holds some parts and
+// stands in line for the next one, an observer finds the same id at both.
+//
+// The hooks of [Client] tell of each lock as one, with all its keys: obtained, refused, waiting, waited,
+// refreshed, lost and released. A loss is told once, whatever is lost after that. The hooks of a part's
+// Client tell of that part by itself, each time that it is taken and given back, and they alone tell of
+// renewals by the watchdog. The functions [Obtain] and [With] do the same as a Client without hooks.
 package multi

@@ -31,21 +31,70 @@
 //
 // # How it is done
 //
-// Each operation asks all nodes at once, each for the whole set in one step, and returns as soon as a
-// majority has decided. Nodes that have not answered by then are dealt with in the background. So a
-// slow node may hold the keys for a moment after a Release, or after an Obtain that has failed, and
-// refuses them to others meanwhile. That decides nothing as long as the other nodes are a majority.
-// If one of these is down as well, an Obtain may be refused although the lock is free; its next
-// attempt may succeed.
+// The servers are called nodes here. Each operation asks all nodes at once, each for the whole set in
+// one step and with the node time-out ([WithNodeTimeout]), and returns as soon as a majority has
+// decided. The other nodes get their requests all the same, and their answers are dealt with in the
+// background. Nodes that grant an Obtain later join the lock. When a majority has become impossible,
+// everything is released everywhere. Where an answer never came, the [redislock.Client] of the node
+// frees the keys again and again until it has an answer or the lease is over.
 //
-// A node that does not answer within the node time-out ([WithNodeTimeout]) is not waited for again
-// before it has answered a request in time, unless the other nodes are too few. So a minority that
-// is down, hangs or is slow costs the node time-out once, and nothing after that.
+// So a slow node may hold the keys for a moment after a Release, or after an Obtain that has failed:
+// until its grant has arrived here and the release has arrived there. Meanwhile it refuses the keys to
+// everybody. That decides nothing as long as the other nodes are a majority. If one of these is down as
+// well, an Obtain may be refused although the lock is free; its next attempt may succeed. Within one
+// Client the next Obtain of the same keys waits for this at the slow node, and only there, for at most
+// half of the node time-out. The same keys are the same first write key, or the same token of
+// [Client.As].
 //
-// A lock is held as long as a majority of its leases runs. With the watchdog each node renews its
-// own lease, and nodes that never had the lock or have lost it are asked for it again every third
-// of the ttl. When no majority is left the lock is lost for good, and the rest of it is released.
-// docs/quorum.md says more.
+// # Leases
+//
+// A lock is held as long as a majority of its leases runs. Each lease is counted from before its
+// request was sent. Sort the nodes by the ends of their leases, the latest one first: [Lock.Deadline]
+// is the end at the node that completes the majority. With the watchdog each node renews its own
+// lease. Nodes that never had the lock, or have lost it, are asked for it every third of the ttl, as
+// long as the others are a majority. When no majority is left the lock is lost for good, and the nodes
+// that still have it release it.
+//
+// # How an Obtain waits
+//
+// An Obtain polls: it asks all nodes, releases the grants if they are too few, and waits as its
+// RetryStrategy says. [redislock.Options].Wait bounds all of that together. The nodes are not told of
+// it. The first attempt is made in any case, and has at least 100 ms for its answers. If the time is
+// over while nodes have yet to answer, their requests are given up, as if the context had ended; but a
+// lock that a majority has granted by then is returned. The error is an ErrWaitOver beside the
+// ErrNotObtained, or beside the ErrUnknownOutcome if the nodes without an answer could have made the
+// majority.
+//
+// # Nodes that do not answer
+//
+// A node that has not answered in time is suspected. As long as the other nodes can be enough it is
+// not needed to decide, and a single request finds out whether it is back. It is back for operations
+// that have as much time as that request took: a node that is too slow for the node time-out of a
+// short lease is still a node for longer leases. While too few nodes are free of suspicion, operations
+// wait for all nodes. So a minority that is down, hangs or is slow costs the node time-out once, when
+// it is needed, and otherwise nothing. A node that is far away but answers in time is waited for only
+// if the others do not decide.
+//
+// A request of an Obtain or a Release runs to its end in the Redis client of the node, if that client
+// gives up within five times the node time-out, as it does by default. Nobody waits for it when the
+// node time-out is over. But if the reply is lost, the clean-up at this node begins when the Redis
+// client has given up, and until then the next lock of the same keys leaves this node out.
+//
+// # Attach and Break
+//
+// [Client.Attach] makes a handle for a lock that another Client, or another process, holds under a
+// token of [Client.As]. Its operations need the same majority as the lock itself. It does not know how
+// the keys are held, so it never asks a node to join in, and it gives nothing back by itself: if too
+// few nodes confirm a Refresh, the other nodes keep what they have until it ends, or until somebody
+// releases it.
+//
+// There is no Break for a quorum. Call [redislock.Client.Break] of the Client of each node, with the
+// same keys and reason, one right after the other. The lock is broken when a majority of the nodes has
+// done that. The holder learns of it at its next renewals, or at once if the Clients of its nodes
+// listen ([redislock.WithBreakNotices]). Then the cause of its contexts is an ErrBroken with the
+// reason. The holder then frees the keys at the other nodes, if it still runs. As long as it has a
+// majority it wins back nodes that were broken, at the soonest a third of the ttl after they have told
+// it. So break the lock at all nodes that can be reached.
 //
 // # What is promised
 //
@@ -58,10 +107,16 @@
 //   - Any minority of the nodes may be lost, at any time. Locks then stay held, and are renewed,
 //     obtained and released as before.
 //   - Nothing is left behind on any node that can be reached before the lease is over.
-//   - Keys that are left ([Lock.Leave], [redislock.Options].HoldAtLeast) stay taken for so long: a
-//     majority keeps them, each node by its own clock.
-//   - Errors are the errors of package redislock, one for each fact. [NodeErrors] says what each node
-//     has said.
+//   - Keys that are left ([Lock.Leave], [redislock.Options].HoldAtLeast) stay taken for so long as
+//     long as a majority has left them. When a node is asked to release, this process says by its
+//     clock how long the keys stay; from then on the node counts by its own. If too few nodes have
+//     left them, the Release returns an error. A node that does not hold the lock at that moment
+//     has nothing to leave, and a grant that arrives later is given back at once. So is what is
+//     left of an Obtain that fails, of a lost lock, and at a node that was won back too late.
+//   - Errors are the errors of package redislock, one for each fact. An operation that too few nodes
+//     have done returns a [NodeError] for each node that has not done it. [errors.As] finds the first
+//     one, [NodeErrors] returns all of them. [errors.Is] does not look into them, because a lock is
+//     not lost when one node says so.
 //
 // # What is not
 //
@@ -81,8 +136,12 @@
 //
 // # Fencing
 //
-// With [redislock.Options].Fenced the numbers of a key grow as long as all servers keep what they
-// have stored. A server that loses its numbers begins anew at its clock. If two majorities had only
+// With [redislock.Options].Fenced each node gives a number, and the lock has the greatest of them.
+// Before Obtain returns, that number is written back to a majority. If that fails, the lock is not
+// obtained. The next lock has a majority as well, so one of its nodes knows the number and gives a
+// greater one. So the numbers of a key grow as long as all servers keep what they have stored.
+//
+// A server that loses its numbers begins anew at its clock. If two majorities had only
 // this node in common, the second number is greater only if no clock was ahead of the node's clock by
 // more than the time in between. So keep clocks together, and keep numbers on disk. Numbers of other
 // servers cannot be compared.
@@ -99,6 +158,13 @@
 //
 // Each operation costs one request to each node, all at once. With five nodes on one machine obtain
 // and release take three to four times as long as with one node; on machines of their own hardly
-// longer. The hooks of a node's Client are called for that node by itself; the hooks of [WithHooks]
-// for each lock as a whole.
+// longer.
+//
+// # What is told
+//
+// The hooks of [WithHooks] tell once what happens to a lock as a whole. The hooks of the Clients of the
+// nodes tell what happens at each node: five nodes make five events of an Obtain, some of them after it
+// has returned. Count locks with the hooks of this package, and look at servers with the hooks of the
+// nodes. A renewal by the watchdog, a node that loses the lock while a majority has it, and a node that
+// is won back are events of that node alone.
 package quorum

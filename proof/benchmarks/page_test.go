@@ -9,7 +9,12 @@ import (
 
 func costs(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/costs.md")
+	return content(t, "../../docs/costs.md")
+}
+
+func content(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,8 +41,10 @@ var settings = []string{
 // A figure that is written by hand is not measured anew with the tables, and contradicts them some day.
 func TestPageHasNoFiguresByHand(t *testing.T) {
 	t.Parallel()
-	if found := page.Figures(costs(t), settings...); len(found) > 0 {
-		t.Errorf("these figures are written by hand: %q; let a part of the page have them, or leave them out", found)
+	for _, file := range []string{"../../docs/costs.md", "../../docs/measurements.md"} {
+		if found := page.Figures(content(t, file), settings...); len(found) > 0 {
+			t.Errorf("%s: these figures are written by hand: %q; let a part of the page have them, or leave them out", file, found)
+		}
 	}
 	for text, want := range map[string]int{
 		"while nothing moves 200 commands/s, 2.6 MiB": 2, "1.2 to 1.4 times as many": 1, "some 20 ms, its 12 KiB buy that": 2,

@@ -1,7 +1,7 @@
 // Levels is the gate of costs: it compares what operations of the tree cost with what they cost in earlier versions, which are
 // named in versions.go. A figure that is more than 10 % above that of the version before fails.
 //
-//	make levels                                   # all kinds of operation, into docs/costs.md
+//	make levels                                   # all kinds of operation, into docs/measurements.md
 //	make levels LEVELS="-kinds 'fenced' -rounds 60" # some of them, more closely; the page stays as it is
 //	go run ./proof/levels -kinds 'in memory'      # what the client itself costs; with -profiles FOLDER where that goes
 //

@@ -169,7 +169,7 @@ func TestRanged(t *testing.T) {
 // The page of this repository has a place for each part.
 func TestPageHasAllParts(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join(root, "docs/costs.md"))
+	text, err := os.ReadFile(filepath.Join(root, "docs/measurements.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,7 @@
 // bsm/redislock and with this library, for Linux, and compares what the linker has put into them:
 //
 //	go run ./weigh                        # the tables
-//	go run ./weigh -page ../docs/costs.md # and into the page
+//	go run ./weigh -page ../docs/measurements.md # and into the page
 package main
 
 import (

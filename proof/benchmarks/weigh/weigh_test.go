@@ -8,7 +8,7 @@ import (
 )
 
 // most is by how much a small program may grow with this library, in bytes. Whoever makes it grow more has a reason, and
-// says in docs/costs.md what that buys. Another version of Go or of go-redis may be one.
+// says in docs/measurements.md what that buys. Another version of Go or of go-redis may be one.
 const most = 908 << 10
 
 func TestGrowth(t *testing.T) {

@@ -1,5 +1,5 @@
 // Package redlock is models of package quorum: one lock at a majority of three or five servers, called nodes. They stand beside
-// docs/quorum.md.
+// package quorum.
 //
 // # What is modelled
 //
@@ -51,21 +51,21 @@ func Groups() []explore.Group {
 		{
 			Name:     "redlock-windows",
 			Proves:   "windows of two locks at a majority never overlap, also when nodes restart without their data and grant nothing until all leases are over",
-			Page:     "docs/quorum.md#leases-and-the-deadline",
+			Page:     "quorum/doc.go",
 			Programs: programs(windows),
 			Rules:    rules.Of(fewer, fromEnd, noWait, fewRenewed, jumps),
 		},
 		{
 			Name:     "redlock-fencing",
 			Proves:   "fencing numbers of locks at a majority grow, whatever the clocks of the nodes say",
-			Page:     "docs/quorum.md#fencing-numbers",
+			Page:     "quorum/doc.go",
 			Programs: programs(fenced),
 			Rules:    rules.Of(noWriteBack, fewRaised, anyNumber, skewedLoss),
 		},
 		{
 			Name:     "redlock-progress",
 			Proves:   "a lock is obtained while a minority of the nodes is down, and an Obtain that fails leaves nothing behind",
-			Page:     "docs/quorum.md#obtain",
+			Page:     "quorum/doc.go",
 			Programs: programs(progress),
 			Rules:    rules.Of(notUndone, grantedOnly, allNeeded),
 		},

@@ -70,7 +70,7 @@ func (w *world) alike(h *host) []*host {
 	return []*host{h}
 }
 
-// clockFaults are the nemeses of wall clocks: see the README, docs/choosing.md and docs/quorum.md.
+// clockFaults are the nemeses of wall clocks: see the README, docs/choosing.md and package quorum.
 func (w *world) clockFaults() []Nemesis {
 	if w.hosts[0].clock == nil {
 		return nil
