@@ -275,11 +275,11 @@ levels: ## what operations cost beside earlier commits, of which none may cost 1
 TURNS ?=
 
 .PHONY: turns
-turns: ## what waiting in one process is worth, beside the version before and other libraries: docs/waiting.md: TURNS=flags
+turns: ## what waiting in one process is worth, beside the version before and other libraries: docs/measurements.md: TURNS=flags
 	@.ci/install
 	@mkdir -p $(BIN)
 	@go build -o $(BIN)/turns ./proof/benchmarks/turns
-	@exec $(BIN)/turns -page docs/waiting.md -chart docs/charts/turns.svg $(TURNS)
+	@exec $(BIN)/turns -page docs/measurements.md -chart docs/charts/turns.svg $(TURNS)
 
 # With REDIS, the url of an empty server, what the tool writes is written anew before.
 .PHONY: pictures

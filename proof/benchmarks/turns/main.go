@@ -1,7 +1,7 @@
 // Turns measures what it is worth that the Obtains of a Client wait in one process, beside the version before that, bsm/redislock,
 // rueidislock and a mutex:
 //
-//	make turns                          # all parts, into docs/waiting.md and docs/charts/turns.svg
+//	make turns                          # all parts, into docs/measurements.md and docs/charts/turns.svg
 //	make turns TURNS="-parts 'polling'" # some of them; the page stays as it is
 //
 // Callers are goroutines of worker processes. Each version of the library is built into a worker of its own, and all of them share
