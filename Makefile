@@ -158,7 +158,7 @@ test-all: $(REPORT) ## every module under the race detector, on every server, th
 		go test -json -vet=off -tags proof -count=1 $$race -exec 'env GODEBUG=fips140=only' -run '$(FIPS_RUN)' $(FIPS_PKG) 2>&1 || status=1; \
 		$(call on_newest,^Test($(NEWEST_SOME))$$); \
 		exit $$status; \
-	} | $(REPORTED) -proof docs/proof.md
+	} | $(REPORTED) -proof docs/proof.md,proof/evidence.md
 
 # Without it the scenarios run in make test-all, on the same servers, and compare what they find with the page.
 .PHONY: servers

@@ -1,5 +1,5 @@
-// Package page reads docs/proof.md, which says of each promise what proves it, and test/promises.md, which does so
-// for the quick suite.
+// Package page reads docs/proof.md and proof/evidence.md, which say of each promise, fault and bug what proves it, and
+// test/promises.md, which does so for the quick suite.
 //
 // A page is prose for its readers. What is read of it:
 //

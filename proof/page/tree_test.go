@@ -16,6 +16,7 @@ import (
 const (
 	root      = "." // TestMain goes there
 	pagePath  = "docs/proof.md"
+	evidence  = "proof/evidence.md"
 	rows      = 65 // of the fault matrix
 	matrix    = "What can go wrong, and what tries it"
 	bugs      = "Bugs found, and what guards them"
@@ -102,13 +103,13 @@ func TestBugs(t *testing.T) {
 func table(t *testing.T, section string) Table {
 	t.Helper()
 	all := Table{}
-	for _, table := range Read(read(t, pagePath)).Tables {
+	for _, table := range Read(read(t, evidence)).Tables {
 		if table.Section == section {
 			all.Rows = append(all.Rows, table.Rows...)
 		}
 	}
 	if len(all.Rows) == 0 {
-		t.Fatalf("%s has no table %q", pagePath, section)
+		t.Fatalf("%s has no table %q", evidence, section)
 	}
 	return all
 }
@@ -116,7 +117,7 @@ func table(t *testing.T, section string) Table {
 // Each test that the page names is there, in its folder, with the subtests that are named.
 func TestNamedTestsExist(t *testing.T) {
 	t.Parallel()
-	asked, byHand := Read(read(t, pagePath)).Tests()
+	asked, byHand := Read(read(t, pagePath) + "\n\n" + read(t, evidence)).Tests()
 	folders := map[string]*sources{}
 	for _, test := range slices.Concat(asked, byHand) {
 		if folders[test.Folder] == nil {
@@ -152,7 +153,7 @@ func TestNamedChecksExist(t *testing.T) {
 func TestMakeAsksForThem(t *testing.T) {
 	t.Parallel()
 	makefile := read(t, "Makefile")
-	for target, asks := range map[string]string{"test-all": "$(REPORTED) -proof " + pagePath, "test": "$(REPORTED) -promises " + listPath} {
+	for target, asks := range map[string]string{"test-all": "$(REPORTED) -proof " + pagePath + "," + evidence, "test": "$(REPORTED) -promises " + listPath} {
 		_, recipe, _ := strings.Cut(makefile, "\n"+target+": ")
 		recipe, _, _ = strings.Cut(recipe, "\n\n")
 		if !strings.Contains(recipe, asks) {

@@ -13,9 +13,9 @@
 // get what was lacking.
 //
 // With -promises test/promises.md this screen begins with each sentence that the page quotes, and whether all tests that
-// the page names for it ran and passed. With -proof docs/proof.md each test that this page names for every run has to run,
+// the page names for it ran and passed. With -proof docs/proof.md,proof/evidence.md each test that these pages name for every run has to run,
 // and of each module below the working directory some test. A test has not run either if it was skipped, or if all of its
-// subtests were. With CI=true in the environment a test of the page that did not run is a failure; otherwise the end says so.
+// subtests were. With CI=true in the environment a test of the pages that did not run is a failure; otherwise the end says so.
 //
 // With -failures FILE what failed is added to that file as well, so that it can be shown where nothing else hides it.
 //
@@ -40,7 +40,7 @@ import (
 const every = 10 * time.Second
 
 func main() {
-	page := flag.String("proof", "", "the page whose tests have to run, of all modules: docs/proof.md")
+	page := flag.String("proof", "", "the pages whose tests have to run, of all modules, with commas: docs/proof.md,proof/evidence.md")
 	promises := flag.String("promises", "", "the page whose sentences the end names: test/promises.md")
 	failures := flag.String("failures", "", "the file that what failed is added to as well")
 	flag.Parse()

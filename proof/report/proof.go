@@ -43,11 +43,15 @@ func readWanted(proofs, promises string, strict bool) (*wanted, error) {
 	case proofs != "" && promises != "":
 		return nil, errors.New("-proof is for a run of all modules, -promises for one of the root: not both")
 	}
-	text, err := os.ReadFile(n.page)
-	if err != nil {
-		return nil, err
+	var text strings.Builder
+	for name := range strings.SplitSeq(n.page, ",") {
+		one, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		text.Write(append(one, "\n\n"...))
 	}
-	read := page.Read(string(text))
+	read := page.Read(text.String())
 	if promises != "" {
 		if n.promises = read.Promises; len(n.promises) == 0 {
 			return nil, fmt.Errorf("%s quotes no promise", n.page)
@@ -57,6 +61,7 @@ func readWanted(proofs, promises string, strict bool) (*wanted, error) {
 	if n.tests, _ = read.Tests(); len(n.tests) == 0 {
 		return nil, fmt.Errorf("%s names no test", n.page)
 	}
+	var err error
 	n.modules, err = modulesIn(".")
 	return n, err
 }
