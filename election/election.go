@@ -1,28 +1,3 @@
-// Package election chooses one leader among processes, by a lock of package redislock, and chooses the next
-// one when it resigns or dies.
-//
-//	err := election.Elect(ctx, client, "leader:billing", 10*time.Second, func(ctx context.Context) error {
-//		return bill(ctx) // runs in one process at a time; ctx ends when this one leads no longer
-//	})
-//
-// Everything is in the lock of one key. The leader holds it, and the candidates stand in line for it, with
-// [redislock.Options].Queue. So a leader that resigns hands over to the next candidate in the same request. If a
-// leader dies, the next one is elected when its lease is over.
-//
-//   - [Elect] and [Candidate.Run] are for processes that want to lead.
-//   - [Leader] tells who leads, and [Follow] tells each change. A process need not be a candidate for that.
-//
-// A term is the time for which one candidate leads. Each term has an id, which is the caller's id of the lock
-// ([redislock.WithCaller]), and a fencing number that is greater than the numbers of all terms before. The
-// function of the leader finds the id with [TermID], and the number in the lock: see [redislock.FromContext], or
-// FromContext of package held.
-//
-// The promise is the promise of a lock: the windows of two leaders never overlap, and a window ends with the
-// Deadline of the lock. Work that was begun inside of a window can end after it, because the process is paused or
-// the network is slow. Where that would do damage, give the fencing number to the resource that the leader writes
-// to, so that it can refuse an earlier leader: see package fencing.
-//
-// docs/election.md has a table of what happens when, and for how long nobody leads then.
 package election
 
 import (
