@@ -19,8 +19,7 @@ func Example() {
 	rdb, stop := locktest.Start()
 	defer stop()
 
-	client := redislock.New(rdb) // one for the program; rdb is a *redis.Client, *redis.ClusterClient or *redis.Ring
-	keys := []string{"lock:order:7", "lock:stock:9"}
+	client, keys := redislock.New(rdb), []string{"lock:order:7", "lock:stock:9"} // rdb is any client of go-redis
 	err := client.With(context.Background(), keys, 10*time.Second, nil, func(ctx context.Context) error {
 		fmt.Println("order and stock are ours")
 		return ctx.Err() // ctx is cancelled if the lock is lost
