@@ -120,6 +120,23 @@ func TestNamedTestsAreListed(t *testing.T) {
 	}
 }
 
+// Several pages ask for the tests of each.
+func TestNamedByPages(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var pages []string
+	for name, test := range map[string]string{"proof.md": "TestA", "evidence.md": "TestB"} {
+		pages = append(pages, filepath.Join(dir, name))
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("| tests |\n|---|\n| `. "+test+"` |"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wanted, err := readWanted(strings.Join(pages, ","), "", false)
+	if err != nil || len(wanted.tests) != 2 {
+		t.Errorf("got error %v, and %v", err, wanted)
+	}
+}
+
 // A page that is not there, or names no test, is a fault of the run.
 func TestNamedBadPage(t *testing.T) {
 	t.Parallel()

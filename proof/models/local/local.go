@@ -41,7 +41,8 @@
 //
 // # Why it is true of the scripts
 //
-// It is a model of what is to be written. No script does it yet, so there is nothing to tie it to.
+// It is a model of what happens inside a process. Its server is not compared with the scripts. The Release that carries is: by the
+// matrix, and by the courses that the model server and the scripts play.
 package local
 
 import "github.com/seed-14de3678/redislock/proof/models/explore"
