@@ -29,13 +29,13 @@ func needProgram(t *testing.T, name string) string {
 	return path
 }
 
-// output returns what a program writes to its standard output with a text as its input, and fails the test if it writes to
+// outputOf returns what a program writes to its standard output with a text as its input, and fails the test if it writes to
 // its standard error.
 func outputOf(t *testing.T, env []string, input, program string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Dir, cmd.Stdin = t.TempDir(), strings.NewReader(input)
-	cmd.Env = append(env, "HOME="+cmd.Dir, "XDG_CONFIG_HOME="+cmd.Dir, "XDG_DATA_HOME="+cmd.Dir)
+	cmd.Env = append(slices.Clip(env), "HOME="+cmd.Dir, "XDG_CONFIG_HOME="+cmd.Dir, "XDG_DATA_HOME="+cmd.Dir)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
