@@ -65,7 +65,9 @@ type Tool struct {
 // Main is the whole program: it runs the command of the command line, and returns the exit status.
 func (t *Tool) Main() int {
 	redis.SetLogger(silence{}) // what it says is in the errors, too
-	ctx, args := context.Background(), os.Args[1:]
+	ctx, to := context.Background(), Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
+	root := t.Root(to)
+	args, err := arrange(root, os.Args[1:])
 	if t.seesToSignals(args) {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // writing where nobody reads does not end it
 	} else {
@@ -78,38 +80,37 @@ func (t *Tool) Main() int {
 		})
 		ctx = withPipe(ctx)
 	}
-	return t.Run(ctx, Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, args)
+	return execute(ctx, root, to, args, err)
 }
 
 func (t *Tool) seesToSignals(args []string) bool {
-	args, _ = t.arrange(args)
-	for _, c := range t.Commands {
-		if len(args) > 0 && c.Name == args[0] {
-			return c.Signals
-		}
-	}
-	return false
+	return len(args) > 0 && slices.ContainsFunc(t.Commands, func(c Command) bool { return c.Name == args[0] && c.Signals })
 }
 
 // Run finds the command, runs it, and returns the exit status.
 func (t *Tool) Run(ctx context.Context, to Streams, args []string) int {
-	ctx = withSession(ctx)
 	root := t.Root(to)
-	args, err := t.arrange(args)
+	args, err := arrange(root, args)
+	return execute(ctx, root, to, args, err)
+}
+
+// execute runs the command of a line that was arranged, or says why it could not be.
+func execute(ctx context.Context, root *cobra.Command, to Streams, args []string, err error) int {
+	ctx = withSession(ctx)
 	if err != nil {
-		root, _, _ = root.Find(args)
-		return t.report(ctx, root, to, err)
+		c, _, _ := root.Find(args)
+		return report(ctx, c, to, err)
 	}
 	root.SetArgs(args)
 	if slices.Contains(args[:max(len(args)-1, 0)], "--") {
 		ctx = context.WithValue(ctx, dashed{}, true)
 	}
 	c, err := root.ExecuteContextC(ctx)
-	return t.report(ctx, c, to, err)
+	return report(ctx, c, to, err)
 }
 
 // report says what is wrong, and returns the exit status.
-func (t *Tool) report(ctx context.Context, c *cobra.Command, to Streams, err error) int {
+func report(ctx context.Context, c *cobra.Command, to Streams, err error) int {
 	status := statusOf(err)
 	if isClosedPipe(ctx, err) {
 		return ClosedPipe

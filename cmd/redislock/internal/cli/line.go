@@ -5,13 +5,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
 // arrange puts the command in front of the flags that were written before it, and refuses what people type who know other
 // tools, if it would mean something else here. It says then what to type.
-func (t *Tool) arrange(args []string) ([]string, error) {
-	flags := t.flags()
+func arrange(root *cobra.Command, args []string) ([]string, error) {
+	flags := flagsOf(root)
 	end := len(args)
 	if i := slices.Index(args, "--"); i >= 0 {
 		end = i
@@ -27,36 +28,34 @@ func (t *Tool) arrange(args []string) ([]string, error) {
 				command = i
 			}
 		case arg == "-h" && i+1 < end && !strings.HasPrefix(args[i+1], "-") && command >= 0:
-			return t.first(args, command), hostError(args[i+1:end], args[i+1])
+			return first(args, command), hostError(args[i+1:end], args[i+1])
 		case (arg == "-p" || arg == "--port" || arg == "--host") && i+1 < end:
-			return t.first(args, command), hostError(args[i:end], "")
+			return first(args, command), hostError(args[i:end], "")
 		default:
 			if err := oneDash(flags, arg); err != nil {
-				return t.first(args, command), err
+				return first(args, command), err
 			}
 			if takesNext(flags, arg) {
 				i++
 			}
 		}
 	}
-	return t.first(args, command), nil
+	return first(args, command), nil
 }
 
 // first moves the word at an index to the front.
-func (t *Tool) first(args []string, at int) []string {
+func first(args []string, at int) []string {
 	if at <= 0 {
 		return args
 	}
 	return append([]string{args[at]}, slices.Delete(slices.Clone(args), at, at+1)...)
 }
 
-// flags are those of all commands: a name means the same everywhere.
-func (t *Tool) flags() *pflag.FlagSet {
+// flagsOf are the flags of all commands: a name means the same everywhere.
+func flagsOf(root *cobra.Command) *pflag.FlagSet {
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)
-	for _, c := range t.Commands {
-		of := pflag.NewFlagSet("", pflag.ContinueOnError)
-		c.Define(of)
-		of.VisitAll(func(f *pflag.Flag) {
+	for _, c := range root.Commands() {
+		c.Flags().VisitAll(func(f *pflag.Flag) {
 			if all.Lookup(f.Name) == nil {
 				all.AddFlag(f)
 			}

@@ -24,9 +24,9 @@ func ManCommand(tool func() *Tool) Command {
 		Define: func(*pflag.FlagSet) Action {
 			return func(_ context.Context, to Streams, args []string) error {
 				root := tool().Root(to)
-				page, rest, err := root.Find(args)
-				if err != nil || len(rest) > 0 {
-					return unknown(root, args[0])
+				page, err := topicOf(root, args)
+				if err != nil {
+					return err
 				}
 				root.DisableAutoGenTag = true
 				built := builtAt(buildInfo())

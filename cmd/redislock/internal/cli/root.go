@@ -35,7 +35,7 @@ func init() {
 // Root makes the commands of cobra, which parse a command line once.
 func (t *Tool) Root(to Streams) *cobra.Command {
 	root := &cobra.Command{
-		Use: t.Name + " command [flags] [arguments]", Short: t.Summary, Long: overview(t.Summary), Version: versions(buildInfo()),
+		Use: t.Name + " command [flags] [arguments]", Short: t.Summary, Long: overview(t.Summary), Version: versionsOf(buildInfo()).String(),
 		SuggestionsMinimumDistance: 2, SilenceErrors: true, SilenceUsage: true, DisableFlagsInUseLine: true, Args: cobra.ArbitraryArgs,
 	}
 	root.RunE = func(c *cobra.Command, args []string) error {
@@ -51,7 +51,7 @@ func (t *Tool) Root(to Streams) *cobra.Command {
 	root.SetErr(to.Err)
 	root.SetUsageTemplate(usage)
 	root.SetVersionTemplate("{{.Version}}")
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return flagError(c, err) })
+	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(&cobra.Command{
 		Use: "help [command]", Short: "show the flags of a command, with examples", DisableFlagsInUseLine: true,
 		ValidArgsFunction: func(c *cobra.Command, _ []string, word string) (names []string, _ cobra.ShellCompDirective) {
@@ -63,9 +63,9 @@ func (t *Tool) Root(to Streams) *cobra.Command {
 			return unless(names, nil, word), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			topic, rest, err := c.Root().Find(args)
-			if err != nil || len(rest) > 0 {
-				return unknown(c.Root(), args[0])
+			topic, err := topicOf(c.Root(), args)
+			if err != nil {
+				return err
 			}
 			topic.InitDefaultHelpFlag()
 			return topic.Help()
@@ -164,12 +164,21 @@ func fit(text string) string {
 	for line := range strings.Lines(strings.TrimSpace(text)) {
 		line = strings.TrimRight(line, "\n")
 		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
-		lines = append(lines, strings.ReplaceAll(strings.Join(Wrap(line, width), "\n"), "\n", "\n"+indent))
+		lines = append(lines, strings.Join(Wrap(line, width), "\n"+indent))
 	}
 	return strings.Join(lines, "\n")
 }
 
 func capital(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):] }
+
+// topicOf is the command that somebody wants to read about.
+func topicOf(root *cobra.Command, args []string) (*cobra.Command, error) {
+	topic, rest, err := root.Find(args)
+	if err != nil || len(rest) > 0 {
+		return nil, unknown(root, args[0])
+	}
+	return topic, nil
+}
 
 // unknown is the error of a command that is not there.
 func unknown(root *cobra.Command, name string) error {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
-	"strings"
 
 	"github.com/spf13/pflag"
 )
@@ -37,20 +36,12 @@ func showVersion(to Streams, args []string, asJSON bool) error {
 	if err := NoArguments(args); err != nil {
 		return err
 	}
-	text := versions(buildInfo())
-	if !asJSON {
-		Say(to.Out, "%s", text)
-		return nil
+	v := versionsOf(buildInfo())
+	if asJSON {
+		return WriteJSON(to.Out, v)
 	}
-	object := map[string]string{}
-	for line := range strings.Lines(text) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if strings.HasPrefix(name, "go1") {
-			name, value = "go", name
-		}
-		object[strings.ReplaceAll(name, "-", "_")] = value
-	}
-	return WriteJSON(to.Out, object)
+	Say(to.Out, "%s", v)
+	return nil
 }
 
 func buildInfo() *debug.BuildInfo {
@@ -60,12 +51,27 @@ func buildInfo() *debug.BuildInfo {
 	return new(debug.BuildInfo)
 }
 
-// versions are the lines of redislock version. A program of a checkout has the library of that checkout, and the go
-// command calls it (devel), even where it knows the commit of the tool.
-func versions(info *debug.BuildInfo) string {
-	return fmt.Sprintf("redislock %s\nlibrary %s\ncommit %s\n%s %s/%s\ngo-redis %s\n",
-		cmp.Or(version, info.Main.Version, unstated), cmp.Or(version, dependency(info, libraryPath)), commit(info),
-		runtime.Version(), runtime.GOOS, runtime.GOARCH, dependency(info, goRedisPath))
+// versions are those that redislock version shows.
+type versions struct {
+	Commit  string `json:"commit"`
+	Go      string `json:"go"`
+	GoRedis string `json:"go_redis"`
+	Library string `json:"library"`
+	Tool    string `json:"redislock"`
+}
+
+// versionsOf are the versions of a program. One of a checkout has the library of that checkout, and the go command calls it
+// (devel), even where it knows the commit of the tool.
+func versionsOf(info *debug.BuildInfo) versions {
+	return versions{
+		Tool: cmp.Or(version, info.Main.Version, unstated), Library: cmp.Or(version, dependency(info, libraryPath)),
+		Commit: commit(info), Go: runtime.Version(), GoRedis: dependency(info, goRedisPath),
+	}
+}
+
+func (v versions) String() string {
+	return fmt.Sprintf("redislock %s\nlibrary %s\ncommit %s\n%s %s/%s\ngo-redis %s\n", v.Tool, v.Library, v.Commit, v.Go,
+		runtime.GOOS, runtime.GOARCH, v.GoRedis)
 }
 
 const unstated = "(unknown)"

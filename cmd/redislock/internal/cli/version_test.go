@@ -33,7 +33,7 @@ func TestVersions(t *testing.T) {
 			t.Cleanup(func() { version = "" })
 			want := "redislock " + tt.want[0] + "\nlibrary " + tt.want[1] + "\ncommit " + unstated + "\n" +
 				strings.Join([]string{runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}, " ") + "\ngo-redis " + tt.want[2] + "\n"
-			if got := versions(&tt.info); got != want {
+			if got := versionsOf(&tt.info).String(); got != want {
 				t.Errorf("got %q, want %q", got, want)
 			}
 		})
