@@ -215,8 +215,14 @@ func TestWaitJSON(t *testing.T) {
 	t.Parallel()
 	addr := redistest.Shared(t, redistest.Redis).Addr()
 	key := t.Name() + rand.Text()
-	stdout, stderr, status := runTool(t, "wait", "--json", "--redis", addr, key)
-	if found := objects(t, stdout); status != 0 || stderr != "" || len(found) != 1 || found[0]["free"] != true || found[0]["waited_ms"] == nil {
-		t.Errorf("status %d, %s%s", status, stdout, stderr)
+	client := redislock.New(redistest.Shared(t, redistest.Redis).Client(t))
+	t.Cleanup(client.Close)
+	check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{key + "held"}, time.Hour, nil))
+	for key, want := range map[string]int{key: 0, key + "held": 75} {
+		stdout, stderr, status := runTool(t, "wait", "--json", "-q", "--wait", "50ms", "--redis", addr, key)
+		found := objects(t, stdout)
+		if status != want || len(found) != 1 || found[0]["free"] != (want == 0) || found[0]["waited_ms"] == nil {
+			t.Errorf("status %d, want %d: %s%s", status, want, stdout, stderr)
+		}
 	}
 }

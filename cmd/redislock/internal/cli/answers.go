@@ -24,7 +24,7 @@ var known = []knownError{
 	{"NOPERM", Refused, refusesUser, ""},
 	{"ERR The user executing the script can't run this command", Refused, refusesUser, ""}, // Redis 7.0
 	{"ERR ACL failure in script", Refused, refusesUser, ""},
-	{"NOAUTH", Refused, "wants a password", "write redis://user:password@host"},
+	{"NOAUTH", Refused, "wants a password", "write redis://user:password@host, or set $" + authVariable},
 	{"WRONGPASS", Refused, "does not take this user with this password", ""},
 	{"ERR invalid password", Refused, "does not take this password", ""},
 	{"ERR AUTH <password> called without any password", Refused, "has no password", "leave it out of the url"},

@@ -20,14 +20,18 @@ func arrange(root *cobra.Command, args []string) ([]string, error) {
 	if len(args) > 0 && strings.HasPrefix(args[0], "__") { // of cobra's completion: the line of somebody who is still typing
 		return args, nil
 	}
-	command := -1
+	isCommand := func(word string) bool {
+		c, _, _ := root.Find([]string{word})
+		return c != root
+	}
+	command, known := -1, true // so far, the flags are
 	for i := 0; i < end; i++ {
 		switch arg := args[i]; {
 		case len(arg) < 2 || arg[0] != '-':
 			if command < 0 {
 				command = i
 			}
-		case arg == "-h" && i+1 < end && !strings.HasPrefix(args[i+1], "-") && command >= 0:
+		case arg == "-h" && i+1 < end && !strings.HasPrefix(args[i+1], "-") && (command >= 0 || !isCommand(args[i+1])):
 			return first(args, command), hostError(args[i+1:end], args[i+1])
 		case (arg == "-p" || arg == "--port" || arg == "--host") && i+1 < end:
 			return first(args, command), hostError(args[i:end], "")
@@ -35,10 +39,14 @@ func arrange(root *cobra.Command, args []string) ([]string, error) {
 			if err := oneDash(flags, arg); err != nil {
 				return first(args, command), err
 			}
+			known = known && isKnown(flags, arg)
 			if takesNext(flags, arg) {
 				i++
 			}
 		}
+	}
+	if command >= 0 && known && !isCommand(args[command]) {
+		return nil, unknown(root, args[command])
 	}
 	return first(args, command), nil
 }
@@ -71,6 +79,16 @@ func oneDash(flags *pflag.FlagSet, arg string) error {
 		return Usagef("-%s: a long flag has two dashes: --%s", name, name)
 	}
 	return nil
+}
+
+// isKnown reports whether a flag is one of some command.
+func isKnown(flags *pflag.FlagSet, arg string) bool {
+	name, long := strings.CutPrefix(arg, "--")
+	name, _, _ = strings.Cut(name, "=")
+	if !long {
+		return arg == "-h" || flags.ShorthandLookup(arg[1:2]) != nil
+	}
+	return name == "help" || name == "version" || flags.Lookup(name) != nil
 }
 
 // takesNext reports whether the value of a flag is the argument behind it.

@@ -43,6 +43,7 @@ type Redis struct {
 	within time.Duration  // instead of Reachable, if it is not zero
 	flags  *pflag.FlagSet // that were declared; nil: none
 	own    bool           // no variable of other programs counts
+	otherwise string // what is used if neither a flag nor a variable of this tool names a server
 }
 
 // Define declares the flags.
@@ -63,7 +64,7 @@ func (r *Redis) DefinePrefix(flags *pflag.FlagSet) {
 // DefineURL declares the flag for the server alone, for a command that does not take the server of other programs;
 // otherwise says what is used without one.
 func (r *Redis) DefineURL(flags *pflag.FlagSet, otherwise string) {
-	r.flags, r.own = flags, true
+	r.flags, r.own, r.otherwise = flags, true, otherwise
 	flags.StringVar(&r.URL, "redis", "",
 		"the `url` of the server, such as host:6379, redis://user:password@host:6379/0 or unix:///path/to/socket; rediss:// is with TLS, "+
 			"redis://host:26379?master_name=main by a Sentinel; of a Cluster it is that of one node (default $"+RedisVariable+", else "+otherwise+")")
@@ -82,11 +83,11 @@ func (r *Redis) Given() string {
 func (r *Redis) isEmpty() bool { return r.URL == "" && r.flags != nil && r.flags.Changed("redis") }
 
 // Again is the part of a command line that names the same server and the same keys, for commands that are proposed. It is as
-// the user has written it, and empty if the environment says it all.
+// the user has written it, but for passwords, and empty if the environment says it all.
 func (r *Redis) Again() string {
 	again := ""
 	if r.URL != "" {
-		again += " --redis " + Quote(r.URL)
+		again += " --redis " + Quote(redacted(r.URL))
 	}
 	if r.flags != nil && r.flags.Changed("prefix") {
 		again += " --prefix " + Quote(r.Prefix)
@@ -119,7 +120,7 @@ func (r *Redis) Open(ctx context.Context) (*Conn, error) {
 // dial is Open, with an error as it came.
 func (r *Redis) dial(ctx context.Context) (*Conn, error) {
 	if r.isEmpty() {
-		return nil, Usagef("--redis is empty; without it the server is $%s, else %s", RedisVariable, DefaultRedis)
+		return nil, Usagef("--redis is empty; without it the server is $%s, else %s", RedisVariable, r.otherwise)
 	}
 	conn, err := parseURL(cmp.Or(r.Given(), DefaultRedis))
 	if err != nil {

@@ -17,7 +17,7 @@ const usage = `usage: {{.UseLine}}{{if .Aliases}} (or {{join .Aliases ", "}}){{e
 {{if .HasAvailableSubCommands}}{{range .Commands}}{{if .IsAvailableCommand}}
   {{rpad .Name 11}} {{hang .Short}}{{end}}{{end}}
 
-"{{.CommandPath}} help command" shows the flags of a command, and examples.
+"{{.CommandPath}} COMMAND --help" shows the flags of a command, and examples.
 {{end}}{{if .HasAvailableLocalFlags}}
 Flags:
 {{.LocalFlags.FlagUsagesWrapped 78 | trimTrailingWhitespaces}}
@@ -205,9 +205,10 @@ func flagError(c *cobra.Command, err error) error {
 	return UsageError(err.Error())
 }
 
-// nearest is the name that can be had of a word by the fewest changes of a letter, two at most; empty if there is none.
+// nearest is the name that can be had of a word by the fewest changes of a letter, one in three letters and two at most; empty
+// if there is none.
 func nearest(word string, names []string) (near string) {
-	best := 3
+	best := min(len(word)/3, 2) + 1
 	for _, name := range names {
 		if d := distance(word, name); d < best {
 			near, best = name, d

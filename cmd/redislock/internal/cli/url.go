@@ -15,13 +15,39 @@ import (
 // five of go-redis it would take two seconds to learn that a port is closed.
 const dialTries = 1
 
+// readURL takes a text apart that names a server: a URL, or a host that perhaps has a port.
+func readURL(text string) (*url.URL, error) {
+	if !strings.Contains(text, "://") && !strings.HasPrefix(text, "unix:") {
+		text = "redis://" + text
+	}
+	return url.Parse(text)
+}
+
+// redacted is the text of a URL that others may read: each password in it is xxxxx.
+func redacted(text string) string {
+	u, err := readURL(text)
+	if err != nil {
+		return "URL"
+	}
+	_, has := u.User.Password()
+	query := u.Query()
+	for name := range query {
+		if strings.Contains(name, "password") {
+			has = true
+			query.Set(name, "xxxxx")
+			u.RawQuery = query.Encode()
+		}
+	}
+	if !has {
+		return text // as it was written
+	}
+	return u.Redacted()
+}
+
 // parseURL makes a connection of what go-redis takes for a URL of a server, a Cluster or Sentinels, and of the names of
 // files for TLS. No error has the text of the URL, because it may have a password.
 func parseURL(text string) (*Conn, error) {
-	if !strings.Contains(text, "://") && !strings.HasPrefix(text, "unix:") {
-		text = "redis://" + text // a host, perhaps with a port
-	}
-	u, err := url.Parse(text)
+	u, err := readURL(text)
 	if err != nil {
 		return nil, notAURL(err)
 	}

@@ -102,14 +102,15 @@ func (w *waiting) run(ctx context.Context, to cli.Streams, args []string) error 
 	if err == nil && w.told {
 		w.say("free after %s", cli.Duration(time.Since(began)))
 	}
-	if err != nil || !*w.json {
+	late, ok := errors.AsType[*cli.StatusError](err)
+	if !*w.json || err != nil && (!ok || late.Status != cli.NotObtained) {
 		return err
 	}
-	return cli.WriteJSON(to.Out, struct {
+	return errors.Join(err, cli.WriteJSON(to.Out, struct {
 		Keys   []cli.KeyName `json:"keys"`
 		Free   bool          `json:"free"`
 		Waited int64         `json:"waited_ms"`
-	}{names(keys), true, time.Since(began).Milliseconds()})
+	}{names(keys), err == nil, time.Since(began).Milliseconds()}))
 }
 
 func names(keys []string) (all []cli.KeyName) {
