@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -20,32 +18,20 @@ func (l lines) has(m *defect) bool {
 	return is && (some == nil || some[m.line])
 }
 
-// git runs git in the tree.
-func (t *tree) git(ctx context.Context, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir = t.root
-	plant.InGroup(cmd)
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("git %s: %w", strings.Join(args, " "), err)
-	}
-	return strings.TrimSpace(string(out)), nil
-}
-
 // base is the commit that a work tree is compared with: where its branch begins. If it has no commit of its own, and nothing is
 // changed, that is the commit before the last.
 func (t *tree) base(ctx context.Context, branch string) (string, error) {
-	head, err := t.git(ctx, "rev-parse", "HEAD")
+	head, err := plant.Git(ctx, t.root, "rev-parse", "HEAD")
 	if err != nil {
 		return "", err
 	}
-	base, err := t.git(ctx, "merge-base", branch, "HEAD")
+	base, err := plant.Git(ctx, t.root, "merge-base", branch, "HEAD")
 	if err != nil {
 		return "", err
 	}
-	dirty, err := t.git(ctx, "status", "--porcelain")
+	dirty, err := plant.Git(ctx, t.root, "status", "--porcelain")
 	if err == nil && base == head && dirty == "" {
-		return t.git(ctx, "rev-parse", "--verify", "--quiet", "HEAD~1")
+		return plant.Git(ctx, t.root, "rev-parse", "--verify", "--quiet", "HEAD~1")
 	}
 	return base, err
 }
@@ -61,12 +47,12 @@ func (t *tree) changed(ctx context.Context, branch string) (lines, error) {
 	if err != nil {
 		return nil, err
 	}
-	diff, err := t.git(ctx, "diff", "-U0", "--no-color", "--no-ext-diff", "--relative", "--src-prefix=a/", "--dst-prefix=b/", base)
+	diff, err := plant.Git(ctx, t.root, "diff", "-U0", "--no-color", "--no-ext-diff", "--relative", "--src-prefix=a/", "--dst-prefix=b/", base)
 	if err != nil {
 		return nil, err
 	}
 	all := linesOf(diff)
-	others, err := t.git(ctx, "ls-files", "--others", "--exclude-standard")
+	others, err := plant.Git(ctx, t.root, "ls-files", "--others", "--exclude-standard")
 	for path := range strings.Lines(others) {
 		all[filepath.ToSlash(strings.TrimSpace(path))] = nil
 	}

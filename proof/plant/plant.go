@@ -56,6 +56,18 @@ func Run(cmd *exec.Cmd) error {
 	return err
 }
 
+// Git is what git says in a folder.
+func Git(ctx context.Context, dir string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir = dir
+	InGroup(cmd)
+	said, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("git %s: %w", strings.Join(args, " "), err)
+	}
+	return strings.TrimSpace(string(said)), nil
+}
+
 // A Part is one of several parts of a list: every fourth of it, say, so that the parts take about as long. It is a flag.
 type Part struct{ At, Of int }
 

@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"regexp"
@@ -24,6 +23,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/proof/internal/page"
+	"github.com/seed-14de3678/redislock/proof/plant"
 )
 
 // A list is one run.
@@ -63,7 +63,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if !regexp.MustCompile(`^v\d+\.\d+\.\d+$`).MatchString(*version) {
 		return fmt.Errorf("-version: %q is not one such as v0.1.0", *version)
 	}
-	commit, err := git(ctx, ".", "rev-parse", "--short=12", "HEAD")
+	commit, err := plant.Git(ctx, ".", "rev-parse", "--short=12", "HEAD")
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (l list) sayf(format string, args ...any) { _, _ = fmt.Fprintf(l.out, forma
 
 // run runs the wanted steps that have not passed yet, all of them although some fail, and writes the table.
 func (l list) run(ctx context.Context, wanted *regexp.Regexp) error {
-	if changed, err := git(ctx, l.root, "status", "--porcelain", "--", ".", ":!"+l.page); err != nil || changed != "" {
+	if changed, err := plant.Git(ctx, l.root, "status", "--porcelain", "--", ".", ":!"+l.page); err != nil || changed != "" {
 		return errors.Join(err, fmt.Errorf("the checkout is not as its commit: %s", changed))
 	}
 	if err := os.MkdirAll(l.kept, 0o755); err != nil {
@@ -110,15 +110,4 @@ func (l list) run(ctx context.Context, wanted *regexp.Regexp) error {
 		return fmt.Errorf("failed: %s; what they printed is in %s", strings.Join(failed, ", "), l.kept)
 	}
 	return ctx.Err()
-}
-
-// git is what git says.
-func git(ctx context.Context, dir string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir = dir
-	said, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("git %s: %w", strings.Join(args, " "), err)
-	}
-	return strings.TrimSpace(string(said)), nil
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/proof/plant"
 )
 
 // repository is a list of such steps over a repository that has a page.
@@ -128,7 +129,7 @@ func TestTags(t *testing.T) {
 			t.Errorf("got error %v, want %q in it", err, want)
 		}
 	}
-	check.Must[string](t)(git(t.Context(), l.root, "tag", "redislockotel/v0.1.0"))
+	check.Must[string](t)(plant.Git(t.Context(), l.root, "tag", "redislockotel/v0.1.0"))
 	if _, err := tags(t.Context(), l.root, "v0.1.0", io.Discard); err == nil || !strings.Contains(err.Error(), "a tag redislockotel/v0.1.0 already") {
 		t.Errorf("got error %v", err)
 	}

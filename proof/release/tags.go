@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/seed-14de3678/redislock/proof/plant"
 )
 
 // modules are those that get a tag, in this order: a module proxy that is asked for a version too early remembers that it is
@@ -37,7 +39,7 @@ func tags(ctx context.Context, root, version string, log io.Writer) (string, err
 	var names []string
 	for _, module := range modules {
 		name := strings.TrimPrefix(module+"/"+version, "/")
-		if have, err := git(ctx, root, "tag", "--list", name); err != nil || have != "" {
+		if have, err := plant.Git(ctx, root, "tag", "--list", name); err != nil || have != "" {
 			bad = errors.Join(bad, err, fmt.Errorf("there is a tag %s already", name))
 		}
 		names = append(names, name)

@@ -57,11 +57,15 @@ func (r *round) ordered(key string, waiters, served []*hold, b Bounds) (found []
 		}
 		line = slices.DeleteFunc(line, func(h *hold) bool { return h.obtain.End <= came })
 		for _, waiter := range line {
-			if waiter == later || waiter.waiting+r.lateFor(waiter.obtain, later.obtain, b) >= came || !conflictAt(key, waiter.obtain, later.obtain) {
+			if waiter == later || !conflictAt(key, waiter.obtain, later.obtain) {
+				continue
+			}
+			behind := waiter.waiting + r.lateFor(waiter.obtain, later.obtain, b)
+			if behind >= came {
 				continue
 			}
 			looked++
-			if later.obtain.End < waiter.obtain.End && r.stoodInLine(waiter, later, b) && !r.mayPass(waiter, later) {
+			if later.obtain.End < waiter.obtain.End && r.stoodInLine(waiter, later, behind, b) && !r.mayPass(waiter, later) {
 				found = append(found, r.overtaken(key, waiter, later))
 			}
 		}
@@ -77,14 +81,15 @@ func conflictAt(key string, a, b *history.Operation) bool {
 }
 
 // stoodInLine reports whether it is certain that a waiter was in line, and was not granted the lock, until the other one had it.
-func (r *round) stoodInLine(waiter, later *hold, b Bounds) bool {
+// Who is called after behind is behind the waiter, if that has not stalled.
+func (r *round) stoodInLine(waiter, later *hold, behind time.Duration, b Bounds) bool {
 	o, process, until := waiter.obtain, waiter.id.process, later.obtain.End
 	switch {
 	case o.Returned && o.Outcome != history.OK:
 		return false // it may have left the line before
 	case !o.Returned && !r.ran(process, until, b.Late):
 		return false
-	case later.obtain.At <= waiter.waiting+r.lateFor(o, later.obtain, b)+2*r.stalled(process, span{o.At, later.obtain.At}):
+	case later.obtain.At <= behind+2*r.stalled(process, span{o.At, later.obtain.At}):
 		return false // it may have entered the line late
 	case until >= waiter.waiting+window(o.TTL) && (o.TTL <= 4*b.Late || r.stalled(process, span{o.At, until}) >= o.TTL/4):
 		return false // it may have had the lock, and not have known in time
