@@ -54,10 +54,10 @@ func parseURL(text string) (*Conn, error) {
 	if u.Fragment != "" || (u.Scheme != "unix" || u.Host != "") && u.User == nil && strings.Contains(text, "@") {
 		return nil, Usagef("the url of the server has a password that is cut off: write %%2F for / in it, %%3F for ?, %%23 for #, %%40 for @")
 	}
-	if password := os.Getenv(authVariable); password != "" && u.User == nil {
-		u.User = url.UserPassword("", password)
-	} else if _, has := u.User.Password(); password != "" && !has {
-		u.User = url.UserPassword(u.User.Username(), password)
+	if password := os.Getenv(authVariable); password != "" {
+		if _, has := u.User.Password(); !has {
+			u.User = url.UserPassword(u.User.Username(), password)
+		}
 	}
 	query := u.Query()
 	files, err := takeTLS(u, query)
