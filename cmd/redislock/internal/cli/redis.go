@@ -38,12 +38,12 @@ var Reachable = 3 * time.Second
 
 // A Redis is which server is meant, and what all its keys begin with: the flags --redis and --prefix.
 type Redis struct {
-	URL    string
-	Prefix string
-	within time.Duration  // instead of Reachable, if it is not zero
-	flags  *pflag.FlagSet // that were declared; nil: none
-	own    bool           // no variable of other programs counts
-	otherwise string // what is used if neither a flag nor a variable of this tool names a server
+	URL       string
+	Prefix    string
+	within    time.Duration  // instead of Reachable, if it is not zero
+	flags     *pflag.FlagSet // that were declared; nil: none
+	own       bool           // no variable of other programs counts
+	otherwise string         // what is used if neither a flag nor a variable of this tool names a server
 }
 
 // Define declares the flags.
