@@ -4,7 +4,7 @@ package main
 func paused() []byte {
 	return drawing(268, "A holder that is paused for longer than its lease",
 		"A holds the lock with number 41 and is paused. Its lease ends at the server, and its context would be cancelled then. B gets the "+
-			"lock with number 42 and writes. A wakes up, learns of the loss at once, and its write that is under way is refused, because 41 "+
+			"lock with number 42 and writes. A wakes up and is told of the loss at once. What it writes before it looks is refused, because 41 "+
 			"is less than 42.",
 		func(c *canvas) {
 			for i, name := range []string{"A", "lock", "B", "resource"} {
@@ -26,6 +26,6 @@ func paused() []byte {
 			c.text("good", start, 458, 213, "42 is written")
 			c.arrow("bad", 640, 78, 640, 194)
 			c.text("bad", start, 646, 213, "41 comes late: refused")
-			c.text("dim", start, 0, 256, "The lock tells A as soon as A runs again. What A has sent before cannot be called back, so the resource has to refuse it.")
+			c.text("dim", start, 0, 256, "The lock tells A as soon as A runs again. What A writes before it looks, only the resource can refuse.")
 		})
 }
