@@ -139,12 +139,20 @@ func text(d time.Duration) string { return fmt.Sprintf("%d ms", d.Milliseconds()
 // looks are how the ways look in the picture.
 var looks = map[task.Way]plot.Look{task.BSM: plot.Orange, task.Rueidis: plot.Pink, task.InLine: plot.Green, task.Passing: plot.Blue}
 
+// thousands writes a number so that it fits beside an axis.
+func thousands(value float64) string {
+	if value < 1000 {
+		return plot.Number(value)
+	}
+	return plot.Number(value/1000) + "k"
+}
+
 // chart is the picture of the crowds.
 func (r *report) chart() plot.Chart {
-	turns := plot.Panel{Title: "Turns a second", About: "one process, all want one key, hold 0", Axis: "callers", Format: plot.Number}
+	turns := plot.Panel{Title: "Turns a second", About: "one process, all want one key, hold 0", Axis: "callers", Format: thousands}
 	cost := plot.Panel{Title: "Processor time a turn", About: "of the server and of the process", Axis: "callers", Format: plot.Microseconds}
 	for _, way := range []task.Way{task.BSM, task.Rueidis, task.InLine, task.Passing} {
-		line := plot.Line{Name: strings.TrimSuffix(strings.TrimPrefix(string(way), "in line, "), "/redislock"), Look: looks[way]}
+		line := plot.Line{Name: strings.TrimSuffix(strings.TrimPrefix(string(way), "in line, with "), "/redislock"), Look: looks[way]}
 		dear := line
 		for _, p := range r.crowds {
 			if p.scene.way != way {
