@@ -45,11 +45,6 @@ var judgedAt = map[course.Place][]string{
 	course.Many:   {string(course.Both)},
 }
 
-// alsoAt are the metrics that are shown beside those, but not judged.
-var alsoAt = map[course.Place][]string{
-	course.Many: {string(course.Server), string(course.Client), allocations},
-}
-
 // metricOf finds a metric by its name.
 func metricOf[N ~string](name N) int {
 	return slices.IndexFunc(metrics, func(m metric) bool { return m.name == string(name) })

@@ -130,78 +130,59 @@ func at(lines []line, place course.Place) (chosen []line) {
 }
 
 // tables writes a table of the lines of each place that has some.
-func tables(lines []line, write func([]line) string) string {
+func tables(lines []line) string {
 	var texts []string
 	for _, place := range places {
 		if chosen := at(lines, place); len(chosen) > 0 {
-			texts = append(texts, write(chosen))
+			texts = append(texts, table(chosen))
 		}
 	}
 	return strings.Join(texts, "\n")
 }
 
-// mainTable has the main figure of kinds of one place, with all limits.
-func mainTable(lines []line) string {
+// table has the main figure of kinds of one place, with all aims.
+func table(lines []line) string {
 	var text strings.Builder
 	first := lines[0].kind.Main()
-	fmt.Fprintf(&text, "| %s of | tree | ÷ before | ÷ old | has to be | is it | all figures beside before |\n|---|---|---|---|---|---|---|\n", first)
+	fmt.Fprintf(&text, "| %s of | tree | ÷ before | ÷ old | aim |\n|---|---|---|---|---|\n", first)
 	m := metricOf(first)
 	for _, l := range lines {
-		limits, kept := l.kept(first)
-		fmt.Fprintf(&text, "| %s | %s | %s | %s | %s | %s | %s |\n", l.kind.Name, written(l.before[m].value)+metrics[m].unit,
-			ranged(l.before[m].ratio), ranged(l.old[m].ratio), limits, kept, l.verdict())
+		fmt.Fprintf(&text, "| %s | %s | %s | %s | %s |\n", l.kind.Name, written(l.before[m].value)+metrics[m].unit,
+			times(l.before[m].ratio.Median), times(l.old[m].ratio.Median), l.aims(first))
 	}
 	return text.String()
 }
 
-// kept says what the limits of a line are, and whether they are kept. A limit names its figure if that is not the main one.
-func (l line) kept(first course.Figure) (limits, kept string) {
-	var has, is []string
+// aims says what the limits of a line are, and whether they are kept. A limit names its figure if that is not the main one, and
+// its ratio if that does not stand in the table.
+func (l line) aims(first course.Figure) string {
+	var texts []string
 	for i, limit := range l.kind.Limits {
-		of := ""
+		of, is := "", ""
 		if limit.Of != first {
 			of = string(limit.Of) + " "
 		}
 		ratio := l.limits[i].ratio
-		has = append(has, fmt.Sprintf("%sat most %.2f × %s", of, limit.Most, limit.Beside))
-		is = append(is, fmt.Sprintf("%s: %s", answers[judge(ratio, limit.Most)], times(ratio.Median)))
+		if limit.Beside != course.Old {
+			is = ", " + times(ratio.Median)
+		}
+		texts = append(texts, fmt.Sprintf("%sat most %.2f × %s: %s%s", of, limit.Most, limit.Beside, answers[judge(ratio, limit.Most)], is))
 	}
-	return strings.Join(has, "; "), strings.Join(is, "; ")
+	return strings.Join(texts, "; ")
 }
 
-// otherTable has the other figures of one place: that of the tree, then the ratios to before and to old.
-func otherTable(lines []line) string {
-	var text, rule strings.Builder
-	text.WriteString("| tree, ÷ before, ÷ old |")
-	rule.WriteString("|---|")
-	var others []int
-	place := lines[0].kind.Place
-	for _, name := range slices.Concat(judgedAt[place], alsoAt[place]) {
-		if name != string(lines[0].kind.Main()) {
-			others = append(others, metricOf(name))
-			text.WriteString(" " + name + " |")
-			rule.WriteString("---|")
-		}
-	}
-	text.WriteString("\n" + rule.String() + "\n")
+// besideBefore says which kinds do not hold beside before.
+func besideBefore(lines []line) string {
+	var but []string
 	for _, l := range lines {
-		text.WriteString("| " + l.kind.Name + " |")
-		for _, i := range others {
-			of, beside := l.before[i], l.old[i]
-			fmt.Fprintf(&text, " %s%s, %s, %s |", written(of.value), metrics[i].unit, times(of.ratio.Median), times(beside.ratio.Median))
+		if v := l.verdict(); v != "" && v != string(holds) {
+			but = append(but, l.kind.Name+": "+v)
 		}
-		text.WriteString("\n")
 	}
-	return text.String()
-}
-
-// ranged is a ratio with its quartiles, unless they are all the same.
-func ranged(s spread) string {
-	low, high := times(s.Low), times(s.High)
-	if low == high {
-		return low
+	if but == nil {
+		return "In this run every figure is within that limit.\n"
 	}
-	return fmt.Sprintf("%s (%s to %s)", times(s.Median), low, high)
+	return "In this run every figure is within that limit but these: " + strings.Join(but, "; ") + ".\n"
 }
 
 func times(ratio float64) string {
