@@ -30,7 +30,6 @@ type Panel struct {
 	About  string               // below the title: what exactly was measured
 	Axis   string               // what the lines run along, such as "waiters"
 	Format func(float64) string // how a value is written, such as [Number]
-	Show   []float64            // values that the axis reaches in any case
 	Lines  []Line               // the last one is on top
 }
 

@@ -271,39 +271,17 @@ func TestColours(t *testing.T) {
 	}
 }
 
-// A limit is a dashed line without marks, and a spread is a line through its point.
-func TestLimitAndSpread(t *testing.T) {
+// A spread is a line through its point.
+func TestSpreadIsDrawn(t *testing.T) {
 	t.Parallel()
 	c := example()
-	lines := c.Panels[0].Lines
-	lines[0].Look = Limit
-	lines[1].Points[1].Low, lines[1].Points[1].High = 3, 5
+	c.Panels[0].Lines[1].Points[1].Low, c.Panels[0].Lines[1].Points[1].High = 3, 5
 	root := tree(t, draw(t, c))
-	if marks := root.find("g", names[0])[0].find("use", ""); len(marks) > 0 {
-		t.Errorf("got %d marks on a limit", len(marks))
-	}
-	if style := root.find("style", "")[0].Text; !strings.Contains(style, ".linear .line { stroke-width: 1.5; stroke-dasharray") {
-		t.Error("the limit is not dashed")
-	}
 	for i, by := range names {
 		spread := root.find("g", classOf(by))[0].find("path", "range")
 		if (len(spread) == 1) != (i == 1) {
 			t.Errorf("%s: got the spreads %v", by, spread)
 		}
-	}
-}
-
-// An axis reaches the values that it is to show.
-func TestShow(t *testing.T) {
-	t.Parallel()
-	c := example()
-	c.Panels[0].Show = []float64{0.2, 2000}
-	var axis []string
-	for _, text := range tree(t, draw(t, c)).find("text", "end") {
-		axis = append(axis, text.Text)
-	}
-	if got, want := strings.Join(axis[:5], "|"), "0.1|1|10|100|1000"; got != want {
-		t.Errorf("got ticks %s, want %s", got, want)
 	}
 }
 

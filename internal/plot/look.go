@@ -17,7 +17,6 @@ const (
 	Purple             // diamonds
 	Pink               // triangles on their tips
 	Brown              // crosses
-	Limit              // the most that a value may be: dashed, without marks
 )
 
 // looks are the colours on light and dark pages. If a page is dark and the reader's system is not, or the reverse, the
@@ -29,7 +28,6 @@ var looks = map[Look]struct{ light, dark, mark string }{
 	Purple: {"#8250df", "#a371f7", `<polygon id="%s" points="0,-5 5,0 0,5 -5,0"/>`},
 	Pink:   {"#bf3989", "#db61a2", `<polygon id="%s" points="0,4.8 4.6,-3.4 -4.6,-3.4"/>`},
 	Brown:  {"#8a5a00", "#c9941f", `<path id="%s" class="cross" d="M-3.5,-3.5L3.5,3.5M-3.5,3.5L3.5,-3.5"/>`},
-	Limit:  {"#59636e", "#9198a1", ""},
 }
 
 // style is the looks of the whole drawing. A line is a class that sets color alone; its shapes take it from
@@ -40,11 +38,8 @@ func style(names []Line) string {
 		class, look := classOf(l.Name), looks[l.Look]
 		fmt.Fprintf(&light, ".%s { color: %s }\n", class, look.light)
 		fmt.Fprintf(&dark, ".%s { color: %s }\n", class, look.dark)
-		switch l.Look {
-		case Blue:
+		if l.Look == Blue {
 			fmt.Fprintf(&light, ".%[1]s .line { stroke-width: 2.5 }\n.%[1]s .name { font-weight: 600 }\n", class)
-		case Limit:
-			fmt.Fprintf(&light, ".%s .line { stroke-width: 1.5; stroke-dasharray: 4 4 }\n", class)
 		}
 	}
 	return common + light.String() + "@media (prefers-color-scheme: dark) {\nsvg { color: #9198a1 }\n" + dark.String() + "}\n"
@@ -54,9 +49,7 @@ func style(names []Line) string {
 func marks(names []Line) string {
 	var text strings.Builder
 	for _, l := range names {
-		if mark := looks[l.Look].mark; mark != "" {
-			fmt.Fprintf(&text, mark+"\n", classOf(l.Name))
-		}
+		fmt.Fprintf(&text, looks[l.Look].mark+"\n", classOf(l.Name))
 	}
 	return text.String()
 }

@@ -36,7 +36,7 @@ type placed struct {
 
 func place(p Panel, left float64) placed {
 	at := p.places()
-	values := slices.Clone(p.Show)
+	var values []float64
 	for _, l := range p.Lines {
 		for _, point := range l.Points {
 			values = append(append(values, point.Value), point.spread()...)
@@ -142,11 +142,9 @@ func (p placed) drawLine(c *canvas, l Line, label float64) {
 		c.path("range", &spread)
 	}
 	c.path("line", &line)
-	if l.Look != Limit {
-		for _, point := range l.Points {
-			x, y := p.at(point)
-			c.put(`<use href="#%s" x="%s" y="%s"/>`, classOf(l.Name), coord(x), coord(y))
-		}
+	for _, point := range l.Points {
+		x, y := p.at(point)
+		c.put(`<use href="#%s" x="%s" y="%s"/>`, classOf(l.Name), coord(x), coord(y))
 	}
 	c.text("name", p.x.end+labelSpace, label-nameRise, l.Name)
 	c.text("num", p.x.end+labelSpace, label+valueDrop, p.Format(rounded(last.Value)))

@@ -24,7 +24,7 @@ func TestRun(t *testing.T) {
 	}
 	charts := filepath.Join(t.TempDir(), "charts")
 	var out, diag bytes.Buffer
-	args := []string{"-rows", "^(alone|free|refused|quorum|memory)$", "-for", "20ms", "-json", "-page", page, "-o", charts}
+	args := []string{"-rows", "^(alone|free|polling|refused|quorum|memory)$", "-for", "20ms", "-json", "-page", page, "-o", charts}
 	if status := run(t.Context(), args, &out, &diag); status != 0 {
 		t.Fatalf("got exit status %d: %s", status, diag.String())
 	}
@@ -32,8 +32,8 @@ func TestRun(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &all); err != nil {
 		t.Fatal(err)
 	}
-	if len(all.Rows) != 5 || all.Server == "" {
-		t.Errorf("got %d rows of Redis %q, want 5", len(all.Rows), all.Server)
+	if len(all.Rows) != 6 || all.Server == "" {
+		t.Errorf("got %d rows of Redis %q, want 6", len(all.Rows), all.Server)
 	}
 	for _, row := range all.Rows {
 		if len(row.Figures) == 0 {
@@ -49,7 +49,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("got the page %q, %v, and %s", text, err, diag.String())
 	}
 	drawn, err := os.ReadDir(charts)
-	if err != nil || len(drawn) != 1 || drawn[0].Name() != "free.svg" {
+	if err != nil || len(drawn) != 1 || drawn[0].Name() != "polling.svg" {
 		t.Errorf("got the charts %v, %v, want the one whose rows were measured", drawn, err)
 	}
 }

@@ -11,13 +11,14 @@ import (
 	"github.com/seed-14de3678/redislock/proof/internal/page"
 )
 
-// parts is what the page shows: the most asked figures, on what it was made, what has a limit, figures of some rows, and
-// what follows from them for one Redis and for many.
+// parts is what the page shows: the most asked figures, on what it was made, which limits do not hold, how long large sets keep
+// the server busy, figures of some rows, and what follows from them for one Redis.
 func (c comparison) parts() []page.Part {
 	parts := []page.Part{
 		{Name: "short", Text: c.short().markdown()},
 		{Name: "machine", Text: "Made by `make compare`: " + c.madeOn() + ".\n"},
-		{Name: "limits", Text: c.limits().markdown()},
+		{Name: "limits", Text: c.limits()},
+		{Name: "large", Text: c.large().markdown()},
 	}
 	for _, name := range []string{"alone", "polling", "refused", "quorum", "memory"} {
 		if row, measured := c.row(name); measured {
@@ -35,19 +36,13 @@ func (c comparison) short() table {
 		t = append(t, []string{
 			"obtain and release of a free key: time, by that of `SET NX PX` and a script, written with go-redis",
 			measure.Times.Format(of(peers.NameOurs, measure.Time) / of(peers.NameRaw, measure.Time)),
-		}, []string{
-			"the same: allocations, and those with go-redis",
-			measure.Count.Format(of(peers.NameOurs, measure.Allocs)) + ", " + measure.Count.Format(of(peers.NameRaw, measure.Allocs)),
 		})
 	}
 	if row, measured := c.row("polling"); measured {
 		turns := func(callers int) float64 { return row.Find(peers.NameInLine, callers, measure.PerSecond.Name).Median }
-		for _, n := range []int{8, 64} {
-			t = append(t, []string{
-				fmt.Sprintf("%d callers in line for one key: turns a second, by those of one caller alone", n),
-				measure.Times.Format(turns(n) / turns(1)),
-			})
-		}
+		t = append(t, []string{
+			"64 callers in line for one key: turns a second, by those of one caller alone", measure.Times.Format(turns(64) / turns(1)),
+		})
 	}
 	if row, measured := c.row("idle"); measured {
 		t = append(t, []string{
@@ -60,7 +55,9 @@ func (c comparison) short() table {
 
 // notShown are metrics that the page leaves out, because a chart has them or they say little.
 var notShown = map[string][]string{
-	"polling": {measure.Commands.Name, measure.ServerCPU.Name, measure.PerCPU.Name},
+	"alone":   {measure.Network.Name},
+	"refused": {measure.Network.Name},
+	"polling": {measure.Commands.Name, measure.ServerCPU.Name, measure.ClientCPU.Name, measure.PerCPU.Name},
 }
 
 // tablesOf are the figures of a row, without their spread.
@@ -75,32 +72,61 @@ func tablesOf(row rows.Measured, without ...string) string {
 	return strings.Join(text, "\n")
 }
 
-// limits has a line for each thing that has a limit, with the size at which it comes nearest to the
-// limit, or is the furthest beyond it.
-func (c comparison) limits() table {
-	t := table{{"", "has to be", "worst figure", "at", "verdict"}}
+// limits says how many limits hold, and has a line for each that does not or of which there is no conclusion, with the size at which
+// it comes nearest to the limit, or is the furthest beyond it.
+func (c comparison) limits() string {
+	t, all := table{{"", "has to be", "worst figure", "at", "verdict"}}, 0
 	for _, row := range c.Rows {
-		for _, what := range distinct(row.Claims, func(c rows.Claim) string { return c.What }) {
+		for _, what := range whats(row) {
+			all++
 			worst, verdict := worstOf(row.Claims, what)
-			at := ""
-			if worst.At > 0 {
-				at = strings.TrimSpace(groupedInt(worst.At) + " " + row.Grows)
+			if verdict == holds {
+				continue
 			}
 			t = append(t, []string{
-				row.Title + ": " + what, has(worst),
-				withSpread(rows.Figure{Unit: worst.Unit, Value: worst.Value}), at, verdict,
+				row.Title + ": " + what, has(worst), worst.Unit.Format(worst.Value.Median),
+				size(row, worst), verdict,
 			})
+		}
+	}
+	if len(t) == 1 {
+		return fmt.Sprintf("All of %d limits hold.\n", all)
+	}
+	return fmt.Sprintf("Of %d limits %d hold. These do not, or there is no conclusion:\n\n%s", all, all+1-len(t), t.markdown())
+}
+
+// large has how long each operation on a large set keeps the server from everybody else, with the size at which that is longest.
+func (c comparison) large() table {
+	t := table{{"one operation on a large set", "keeps the server for", "keys"}}
+	if row, measured := c.row("large"); measured {
+		for _, what := range whats(row) {
+			worst, _ := worstOf(row.Claims, what)
+			t = append(t, []string{what, worst.Unit.Format(worst.Value.Median), groupedInt(worst.At)})
 		}
 	}
 	return t
 }
 
+// whats are the things of a row that have a limit.
+func whats(row rows.Measured) []string {
+	return distinct(row.Claims, func(c rows.Claim) string { return c.What })
+}
+
+// size is where a claim of a row was measured. It is empty if nothing grows.
+func size(row rows.Measured, c rows.Claim) string {
+	if c.At == 0 {
+		return ""
+	}
+	return strings.TrimSpace(groupedInt(c.At) + " " + row.Grows)
+}
+
+const holds = "holds" // is the verdict on what is within its limit
+
 // worstOf returns, of the claims about one thing, the one that is nearest to its limit, and the
-// verdict on all of them.
+// verdict on all of them. Why there is no conclusion is printed with all figures.
 func worstOf(claims []rows.Claim, what string) (worst rows.Claim, verdict string) {
 	most := -1.
-	holds, breaks := true, false
-	var open string
+	all, breaks := true, false
 	for _, c := range claims {
 		if c.What != what {
 			continue
@@ -110,17 +136,17 @@ func worstOf(claims []rows.Claim, what string) (worst rows.Claim, verdict string
 		}
 		switch {
 		case c.Verdict.Open != "":
-			holds, open = false, c.Verdict.String()
+			all = false
 		case !c.Verdict.Holds:
-			holds, breaks = false, true
+			all, breaks = false, true
 		}
 	}
 	switch {
 	case breaks:
 		return worst, "does not hold"
-	case holds:
-		return worst, "holds"
+	case all:
+		return worst, holds
 	default:
-		return worst, open
+		return worst, "no conclusion"
 	}
 }

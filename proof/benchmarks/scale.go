@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/rows"
@@ -23,46 +22,31 @@ type load struct {
 
 var loads = []load{
 	{what: "obtain and release of a free key", row: "alone", by: "redislock", unit: "/s"},
-	{what: "the same, a set of 4 keys", row: "free", by: "write", at: 4, unit: "/s"},
-	{what: "the same, a set of 64 keys", row: "free", by: "write", at: 64, unit: "/s"},
 	{what: "the same, a set of 256 keys", row: "free", by: "write", at: 256, unit: "/s"},
 	{what: "one more reader comes, renews and goes", row: "readers", by: "live", at: 1000, unit: "/s"},
 	{what: "a turn in line, 1 key", row: "sets", by: "same set", at: 1, unit: "/s"},
-	{what: "a turn in line, a set of 4 keys", row: "sets", by: "same set", at: 4, unit: "/s"},
-	{what: "a turn in line, a set of 16 keys", row: "sets", by: "same set", at: 16, unit: "/s"},
-	{what: "a turn in line, a set of 64 keys", row: "sets", by: "same set", at: 64, unit: "/s"},
 	{what: "a turn in line, a set of 256 keys", row: "sets", by: "same set", at: 256, unit: "/s"},
 	{what: "an attempt that is refused", row: "refused", by: "redislock", unit: "/s"},
 	{what: "a watched lock, ttl 30 s: a renewal every 10 s", row: "watched", by: rows.WatchedSide, rare: 10},
 }
 
-// scale says what one Redis carries, and several masters of a Cluster, from what one operation takes
-// of the main thread. What was not measured is left out.
+// scale says what one Redis carries, from what one operation takes of the main thread. What was not measured is left out.
 func (c comparison) scale() table {
-	t := table{{"", "server CPU", "network", "one Redis", "its network", "3 masters", "10 masters"}}
+	t := table{{"", "server CPU", "network", "one Redis"}}
 	for _, l := range loads {
 		row, measured := c.row(l.row)
 		if !measured {
 			continue
 		}
 		micros, bytes := row.Find(l.by, l.at, measure.ServerCPU.Name).Median, row.Find(l.by, l.at, measure.Network.Name).Median
-		aSecond := busyness * 1e6 / micros
-		line := []string{
+		t = append(t, []string{
 			l.what, measure.Micros.Format(micros), measure.Bytes.Format(bytes),
-			"", fmt.Sprintf("%.0f MB/s", math.Ceil(aSecond*bytes/1e6)), "", "",
-		}
-		for column, masters := range map[int]float64{3: 1, 5: 3, 6: 10} {
-			line[column] = rounded(aSecond*masters*max(l.rare, 1)) + l.unit
-		}
-		t = append(t, line)
+			rounded(busyness*1e6/micros*max(l.rare, 1)) + l.unit,
+		})
 	}
 	if idle, measured := c.row("idle"); measured {
 		micros := idle.Find(rows.IdleSide, 0, measure.ServerShare.Name).Median / rows.IdleWaiters
-		each := busyness * 1e6 / micros
-		t = append(t, []string{
-			"a waiter while nothing moves", measure.Micros.Format(micros) + " a second", "",
-			rounded(each), "", rounded(3 * each), rounded(10 * each),
-		})
+		t = append(t, []string{"a waiter while nothing moves", measure.Micros.Format(micros) + " a second", "", rounded(busyness * 1e6 / micros)})
 	}
 	return t
 }

@@ -122,7 +122,7 @@ func choose(match *regexp.Regexp) (chosen []int) {
 // partsOf are the parts of the page.
 func partsOf(lines []line, made string) []page.Part {
 	return []page.Part{
-		{Name: "levels", Text: tables(lines)},
+		{Name: "levels", Text: tables(lines) + "\n" + aims(lines)},
 		{Name: "levels made", Text: made + besideBefore(lines)},
 	}
 }

@@ -27,7 +27,6 @@ type result struct {
 type line struct {
 	kind   course.Kind
 	before []comparison // of the tree, for each metric
-	old    []comparison
 	limits []comparison // for each limit of the kind, beside what it refers to
 }
 
@@ -37,7 +36,6 @@ func lineOf(r result, all []result) line {
 	own := r.blocks[tree.name]
 	for _, m := range metrics {
 		l.before = append(l.before, compare(m, own, r.blocks[before.name]))
-		l.old = append(l.old, compare(m, own, r.blocks[old.name]))
 	}
 	for _, limit := range r.kind.Limits {
 		by := r.blocks[old.name]
@@ -113,9 +111,6 @@ func failures(lines []line) (texts []string) {
 	return texts
 }
 
-// answers are how verdicts on limits are written of which none fails.
-var answers = map[verdict]string{holds: "yes", fails: "no", unknown: "no verdict"}
-
 // places are those of the kinds, in the order of the page.
 var places = []course.Place{course.One, course.Memory, course.Many}
 
@@ -129,47 +124,55 @@ func at(lines []line, place course.Place) (chosen []line) {
 	return chosen
 }
 
-// tables writes a table of the lines of each place that has some.
+// tables writes a table of the lines of each place that has some. What others do is not shown: it stands in what the limits say.
 func tables(lines []line) string {
 	var texts []string
 	for _, place := range places {
-		if chosen := at(lines, place); len(chosen) > 0 {
+		chosen := slices.DeleteFunc(at(lines, place), func(l line) bool { return !l.kind.IsOurs() })
+		if len(chosen) > 0 {
 			texts = append(texts, table(chosen))
 		}
 	}
 	return strings.Join(texts, "\n")
 }
 
-// table has the main figure of kinds of one place, with all aims.
+// table has the main figure of kinds of one place.
 func table(lines []line) string {
 	var text strings.Builder
 	first := lines[0].kind.Main()
-	fmt.Fprintf(&text, "| %s of | tree | ÷ before | ÷ old | aim |\n|---|---|---|---|---|\n", first)
+	fmt.Fprintf(&text, "| %s of | tree | ÷ before |\n|---|---|---|\n", first)
 	m := metricOf(first)
 	for _, l := range lines {
-		fmt.Fprintf(&text, "| %s | %s | %s | %s | %s |\n", l.kind.Name, written(l.before[m].value)+metrics[m].unit,
-			times(l.before[m].ratio.Median), times(l.old[m].ratio.Median), l.aims(first))
+		fmt.Fprintf(&text, "| %s | %s | %s |\n", l.kind.Name, written(l.before[m].value)+metrics[m].unit, times(l.before[m].ratio.Median))
 	}
 	return text.String()
 }
 
-// aims says what the limits of a line are, and whether they are kept. A limit names its figure if that is not the main one, and
-// its ratio if that does not stand in the table.
-func (l line) aims(first course.Figure) string {
-	var texts []string
-	for i, limit := range l.kind.Limits {
-		of, is := "", ""
-		if limit.Of != first {
-			of = string(limit.Of) + " "
+// aims says how many limits of the kinds hold, and has those that do not or of which there is no verdict.
+func aims(lines []line) string {
+	var text strings.Builder
+	all, not := 0, 0
+	for _, l := range lines {
+		for i, limit := range l.kind.Limits {
+			all++
+			ratio := l.limits[i].ratio
+			v := judge(ratio, limit.Most)
+			if v == holds {
+				continue
+			}
+			not++
+			fmt.Fprintf(&text, "| %s: %s ÷ %s | at most %.2f | %s | %s |\n", l.kind.Name, limit.Of, limit.Beside, limit.Most, times(ratio.Median), answers[v])
 		}
-		ratio := l.limits[i].ratio
-		if limit.Beside != course.Old {
-			is = ", " + times(ratio.Median)
-		}
-		texts = append(texts, fmt.Sprintf("%sat most %.2f × %s: %s%s", of, limit.Most, limit.Beside, answers[judge(ratio, limit.Most)], is))
 	}
-	return strings.Join(texts, "; ")
+	if not == 0 {
+		return fmt.Sprintf("All of %d aims hold.\n", all)
+	}
+	return fmt.Sprintf("Of %d aims %d hold. These do not, or there is no verdict:\n\n|  | has to be | is | verdict |\n|---|---|---|---|\n%s",
+		all, all-not, &text)
 }
+
+// answers are how verdicts on aims are written, of which none fails.
+var answers = map[verdict]string{fails: "does not hold", unknown: "no verdict"}
 
 // besideBefore says which kinds do not hold beside before.
 func besideBefore(lines []line) string {

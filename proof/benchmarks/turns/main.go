@@ -54,6 +54,7 @@ func run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
+	fmt.Println(r.all())
 	for _, p := range r.parts() {
 		fmt.Println(p.Text)
 	}

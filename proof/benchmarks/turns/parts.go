@@ -118,7 +118,7 @@ func severalProcesses(ctx context.Context, b *bench, r *report) (err error) {
 	r.atLeast(1.05, what+"turns ÷ "+bsm.Name+", with PassOn", measure.OnWall, unknown, times(passing, bsm))
 	cpu := measure.CPU
 	r.atMost(300, what+"processor time of all a turn", cpu.Unit, measure.OnCPU, was.Spread(cpu), inLine.Spread(cpu))
-	r.atMost(120, what+"the same, with PassOn", cpu.Unit, measure.OnCPU, unknown, passing.Spread(cpu))
+	r.atMost(120, what+"processor time of all a turn, with PassOn", cpu.Unit, measure.OnCPU, unknown, passing.Spread(cpu))
 	r.atMost(1.05, what+"turns of the callers, greatest ÷ mean", measure.Times, measure.OnCounts, was.uneven(), inLine.uneven())
 	waits := measure.SpreadOf(inLine.longWaits())
 	r.atMost(1.1*measure.SpreadOf(was.longWaits()).Median, what+"longest wait ÷ mean wait", measure.Times, measure.OnWall,
@@ -135,7 +135,7 @@ func polls(ctx context.Context, b *bench, r *report) (err error) {
 	}
 	bsm, polling, was := all[0].Result, all[1].Result, all[2].Result
 	r.atLeast(1.5, "8 callers who poll, hold 0: acquisitions ÷ "+bsm.Name, measure.OnWall, times(all[2], all[0]), times(all[1], all[0]))
-	r.atLeast(1.2, "8 callers who poll, hold 0: the same, for a second of processor time", measure.OnCPU,
+	r.atLeast(1.2, "8 callers who poll, hold 0: acquisitions for a second of processor time ÷ "+bsm.Name, measure.OnCPU,
 		measure.Ratio(was, bsm, measure.PerCPU), measure.Ratio(polling, bsm, measure.PerCPU))
 	return nil
 }

@@ -115,21 +115,6 @@ func (p played) uneven() measure.Spread {
 	return measure.Exactly(float64(most*len(turns)) / float64(sum))
 }
 
-// without is how many callers have no turn in a block.
-func (p played) without() measure.Spread {
-	var values []float64
-	for _, b := range p.blocks {
-		none := 0
-		for _, n := range b.turns {
-			if n == 0 {
-				none++
-			}
-		}
-		values = append(values, float64(none))
-	}
-	return measure.SpreadOf(values)
-}
-
 // longWaits is how many times the mean the longest wait is, block by block.
 func (p played) longWaits() []float64 {
 	values := make([]float64, len(p.blocks))

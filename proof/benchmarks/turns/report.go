@@ -72,21 +72,45 @@ func (r *report) parts() []page.Part {
 // row is a line of a table.
 func row(cells ...string) string { return "| " + strings.Join(cells, " | ") + " |\n" }
 
-// table has all claims.
+// table says how many claims hold, and has those that do not or of which there is no conclusion.
 func (r *report) table() string {
-	text := row("", "before", "has to be", "is", "verdict") + "|---|---|---|---|---|\n"
+	text, not := row("", "has to be", "is", "verdict")+"|---|---|---|---|\n", 0
 	for _, c := range r.claims {
-		than := "at most "
-		if c.limit.AtLeast {
-			than = "at least "
+		if c.verdict.Holds && c.verdict.Open == "" {
+			continue
 		}
+		not++
+		verdict := c.verdict.String()
+		if c.verdict.Open != "" {
+			verdict = "no conclusion" // why is printed with all claims
+		}
+		text += row(c.what, c.has(), c.unit.Format(c.now.Median), verdict)
+	}
+	if not == 0 {
+		return fmt.Sprintf("All of %d aims hold.\n", len(r.claims))
+	}
+	return fmt.Sprintf("Of %d aims %d hold. These do not, or there is no conclusion:\n\n%s", len(r.claims), len(r.claims)-not, text)
+}
+
+// all are all claims, for the terminal.
+func (r *report) all() string {
+	var text strings.Builder
+	for _, c := range r.claims {
 		was := ""
 		if !math.IsNaN(c.was.Median) {
-			was = c.unit.Format(c.was.Median)
+			was = ", before " + c.unit.Format(c.was.Median)
 		}
-		text += row(c.what, was, than+c.unit.Format(c.limit.Value), spread(c.unit, c.now), c.verdict.String())
+		fmt.Fprintf(&text, "%s: %s%s, %s: %s\n", c.what, spread(c.unit, c.now), was, c.has(), c.verdict)
 	}
-	return text
+	return text.String()
+}
+
+// has says what the limit of a claim is.
+func (c claim) has() string {
+	if c.limit.AtLeast {
+		return "at least " + c.unit.Format(c.limit.Value)
+	}
+	return "at most " + c.unit.Format(c.limit.Value)
 }
 
 // spread writes a figure, with its quartiles if they can be told apart.
@@ -102,24 +126,18 @@ func spread(unit measure.Unit, s measure.Spread) string {
 func (r *report) more() string {
 	var tables []string
 	for _, s := range r.shown {
-		text := row(s.title, "turns a second", "processor time a turn", "commands a turn", "callers without a turn in a block",
-			"greatest ÷ mean turns", "longest ÷ mean wait") + "|---|---|---|---|---|---|---|\n"
+		text := row(s.title, "turns a second", "processor time a turn", "commands a turn", "longest ÷ mean wait") + "|---|---|---|---|---|\n"
 		for _, p := range s.all {
-			text += row(p.name(), measure.PerSec.Format(p.Spread(measure.PerSecond).Median), measure.Micros.Format(p.Spread(measure.CPU).Median),
-				measure.Count.Format(p.Spread(measure.Calls).Median), measure.Count.Format(p.without().Median),
-				measure.Times.Format(p.uneven().Median), measure.Times.Format(measure.SpreadOf(p.longWaits()).Median))
+			if p.scene.version == before {
+				continue // what it has is part of aims
+			}
+			text += row(p.Name, measure.PerSec.Format(p.Spread(measure.PerSecond).Median), measure.Micros.Format(p.Spread(measure.CPU).Median),
+				measure.Count.Format(p.Spread(measure.Calls).Median),
+				measure.Times.Format(measure.SpreadOf(p.longWaits()).Median))
 		}
 		tables = append(tables, text)
 	}
 	return strings.Join(tables, "\n")
-}
-
-// name is that of a scene in a table.
-func (p played) name() string {
-	if p.scene.version == before {
-		return p.Name + ", before"
-	}
-	return p.Name
 }
 
 // made says on what.

@@ -6,36 +6,31 @@ import (
 	"strings"
 )
 
-// targets are what the programs are built for.
-var targets = []struct{ arch, flags string }{{"amd64", "-s -w"}, {"arm64", "-s -w"}, {"amd64", ""}}
-
-// table says how large the programs are, and by how much those with locks are larger than the same without.
+// table says how large the program is, and by how much those with locks are larger.
 func table(dir string) (string, error) {
 	var text strings.Builder
-	text.WriteString("| a program for Linux | amd64, `-s -w` | arm64, `-s -w` | amd64 |\n|---|---|---|---|\n")
-	for _, base := range []struct{ program, does string }{
+	text.WriteString("| a program for Linux on amd64 | with `-s -w` | without |\n|---|---|---|\n")
+	flags := []string{"-s -w", ""}
+	alone := make([]int, len(flags))
+	for _, program := range []struct{ name, does string }{
 		{"small", "that has a `*redis.Client`: Set, Get, a script"},
-		{"large", "that has a `redis.UniversalClient`, pipelines, a subscription, `log/slog`"},
+		{"smallbsm", "the same with bsm/redislock"},
+		{"smallredislock", "the same with this library"},
 	} {
-		sizes := make([]int, len(targets))
-		for _, locks := range []struct{ suffix, name string }{
-			{"", base.does}, {"bsm", "the same with bsm/redislock"}, {"redislock", "the same with this library"},
-		} {
-			text.WriteString("| " + locks.name)
-			for i, on := range targets {
-				b, err := build(dir, base.program+locks.suffix, on.arch, on.flags)
-				if err != nil {
-					return "", err
-				}
-				if locks.suffix == "" {
-					sizes[i] = b.size
-					text.WriteString(" | " + kib(b.size))
-				} else {
-					text.WriteString(" | + " + kib(b.size-sizes[i]))
-				}
+		text.WriteString("| " + program.does)
+		for i, with := range flags {
+			b, err := build(dir, program.name, "amd64", with)
+			if err != nil {
+				return "", err
 			}
-			text.WriteString(" |\n")
+			if alone[i] == 0 {
+				alone[i] = b.size
+				text.WriteString(" | " + kib(b.size))
+			} else {
+				text.WriteString(" | + " + kib(b.size-alone[i]))
+			}
 		}
+		text.WriteString(" |\n")
 	}
 	return text.String(), nil
 }
@@ -53,32 +48,32 @@ func growth(without, with *binary) *binary {
 
 // A part is some of what comes with the library.
 type part struct {
-	name, buys string
-	files      []string // of the root package
-	packages   []string
+	name     string
+	files    []string // of the root package
+	packages []string
 }
 
 // parts has first the part that takes what no other one names.
 var parts = []part{
-	{name: "Obtain, With", buys: "sets of keys, all or nothing; read locks; polling; metadata, prefix, owner"},
+	{name: "Obtain, With"},
 	{
-		name: "the way to Redis", buys: "one place that builds calls and reads replies; calls travel together; sent again if that is safe; bounded; replicas; Cluster, Ring, wrapped clients",
+		name:     "the way to Redis",
 		packages: []string{"wire", "slot", "proto"},
 	},
 	{
-		name: "release", buys: "nothing stays locked, and no late request does harm: clean-up, guards, tokens; Leave",
+		name:  "release, clean-up, guards",
 		files: []string{"release.go", "cleanup.go"}, packages: []string{"owners"},
 	},
 	{
-		name: "the line", buys: "`Options.Queue`: first come, first served, told by a message",
+		name:  "the line",
 		files: []string{"line.go", "round.go"}, packages: []string{"listen"},
 	},
 	{
-		name: "the lease", buys: "watchdog, Refresh, a context that ends with the lock, losses told in time",
+		name:  "the lease",
 		files: []string{"watch.go", "lease.go", "break.go"}, packages: []string{"lease", "clock", "circle"},
 	},
 	{
-		name: "errors, hooks", buys: "errors that say who holds what and what is known; metrics",
+		name:  "errors, hooks, metrics",
 		files: []string{"errors.go", "hooks.go", "events.go"}, packages: []string{"count", "serial"},
 	},
 }
@@ -107,18 +102,16 @@ func byPart(more *binary, lua int) string {
 	}
 	whole := func(size int) int { return int(float64(size) * float64(code+more.tables) / float64(code)) }
 	var text strings.Builder
-	row := func(name string, size int, buys string) {
-		fmt.Fprintf(&text, "| %s | %s | %s |\n", name, kib(size), buys)
-	}
-	text.WriteString("| what | size | what it buys |\n|---|---|---|\n")
+	row := func(name string, size int) { fmt.Fprintf(&text, "| %s | %s |\n", name, kib(size)) }
+	text.WriteString("| what | size |\n|---|---|\n")
 	for i, p := range parts {
-		row(p.name, whole(ours[i]), p.buys)
+		row(p.name, whole(ours[i]))
 	}
-	row("the scripts", lua, "the Lua of all operations, with its comments")
-	row("go-redis", whole(redis), "subscriptions, for the line and for notices; pipelines")
-	row("the standard library", whole(standard), "regular expressions that make errors of servers legible; `log/slog`, for `WithLogger`; sorting")
-	row("types, texts, stack maps", more.size-more.tables-code-lua, "what goes with all of that; texts of errors")
-	row("together", more.size, "")
+	row("the scripts, with comments", lua)
+	row("go-redis: subscriptions, pipelines", whole(redis))
+	row("the standard library: regular expressions, `log/slog`, sorting", whole(standard))
+	row("types, texts, stack maps", more.size-more.tables-code-lua)
+	row("together", more.size)
 	return text.String()
 }
 
