@@ -19,23 +19,20 @@ const (
 	tableEnd   = "<!-- end of servers -->\n"
 
 	works = "all"
-	but   = "all but "
-	never = "–"
+	but   = "all but " // what has failed follows
+	never = "not tried"
 )
 
-// A table is that of the page: row → column → cell.
+// A table is that of the page.
 type table struct {
 	before, after string // of the page
-	rows          map[string]map[string]string
+	rows          map[string]row
 }
 
-// columns are the names of the columns behind that of the server.
-func columns() []string {
-	names := []string{"tried"}
-	for _, w := range ways {
-		names = append(names, w.name)
-	}
-	return names
+// A row is what the page says of one server. A way that is not in it works.
+type row struct {
+	tried string            // by whom
+	ways  map[string]string // over which something is wrong, and what
 }
 
 func readTable(t *testing.T) *table {
@@ -46,18 +43,21 @@ func readTable(t *testing.T) *table {
 	if !begins || !ends {
 		t.Fatalf("%s has no table of servers", pagePath)
 	}
-	p := &table{before + tableBegin, tableEnd + after, map[string]map[string]string{}}
+	p := &table{before + tableBegin, tableEnd + after, map[string]row{}}
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for _, line := range lines[min(2, len(lines)):] {
-		cells := strings.Split(strings.Trim(line, "| "), "|")
-		if len(cells) != len(columns())+1 {
+		cells := strings.Split(strings.Trim(line, "| "), " | ")
+		if len(cells) != 3 {
 			t.Fatalf("%s: %q has %d columns", pagePath, line, len(cells))
 		}
-		row := map[string]string{}
-		for i, name := range columns() {
-			row[name] = strings.TrimSpace(cells[i+1])
+		r := row{cells[1], map[string]string{}}
+		if cells[2] != works {
+			for item := range strings.SplitSeq(cells[2], "; ") {
+				way, what, _ := strings.Cut(item, ": ")
+				r.ways[way] = what
+			}
 		}
-		p.rows[strings.TrimSpace(cells[0])] = row
+		p.rows[cells[0]] = r
 	}
 	return p
 }
@@ -65,7 +65,7 @@ func readTable(t *testing.T) *table {
 // expected are the scenarios that fail, as the page says. Of a server that it does not name it says that all work.
 func (p *table) expected(s *server, w way) map[string]bool {
 	failing := map[string]bool{}
-	if list, some := strings.CutPrefix(p.rows[s.row()][w.name], but); some {
+	if list, some := strings.CutPrefix(p.rows[s.row()].ways[w.name], but); some {
 		for name := range strings.SplitSeq(list, ", ") {
 			failing[name] = true
 		}
@@ -73,41 +73,50 @@ func (p *table) expected(s *server, w way) map[string]bool {
 	return failing
 }
 
-// write puts what was found into the page. The rows of other servers stay.
-func (p *table) write(t *testing.T, all *findings) {
-	t.Helper()
+// note puts what was found into the table. The rows of other servers stay.
+func (p *table) note(all *findings) {
 	for name, f := range all.rows {
-		row := map[string]string{"tried": "by every build"}
+		r := row{"by every build", map[string]string{}}
 		if f.byHand {
-			row["tried"] = "by hand, " + time.Now().Format("January 2006")
+			r.tried = "by hand, " + time.Now().Format("January 2006")
 		}
 		for _, w := range ways {
-			failed, tried := f.failed[w.name]
-			switch {
-			case !tried:
-				row[w.name] = never
-			case len(failed) == 0:
-				row[w.name] = works
-			default:
-				row[w.name] = but + strings.Join(failed, ", ")
+			if failed, tried := f.failed[w.name]; !tried {
+				r.ways[w.name] = never
+			} else if len(failed) > 0 {
+				r.ways[w.name] = but + strings.Join(failed, ", ")
 			}
 		}
-		p.rows[name] = row
+		p.rows[name] = r
 	}
+}
+
+func (p *table) write(t *testing.T) {
+	t.Helper()
 	check.NoError(t, os.WriteFile(pagePath, []byte(p.before+p.text()+p.after), 0o644)) //nolint:gosec // a page that all may read
 }
 
 func (p *table) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "| server | %s |\n|%s\n", strings.Join(columns(), " | "), strings.Repeat("---|", len(columns())+1))
+	b.WriteString("| server | tried | what works |\n|---|---|---|\n")
 	for _, name := range slices.SortedFunc(maps.Keys(p.rows), byVersion) {
-		b.WriteString("| " + name)
-		for _, column := range columns() {
-			b.WriteString(" | " + p.rows[name][column])
-		}
-		b.WriteString(" |\n")
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", name, p.rows[name].tried, p.rows[name])
 	}
 	return b.String()
+}
+
+// String is what works, in the order of the ways.
+func (r row) String() string {
+	var items []string
+	for _, w := range ways {
+		if what := r.ways[w.name]; what != "" {
+			items = append(items, w.name+": "+what)
+		}
+	}
+	if items == nil {
+		return works
+	}
+	return strings.Join(items, "; ")
 }
 
 // byVersion compares names such as "Redis 7.0": by product, then by number.
@@ -139,15 +148,34 @@ func numbers(version string) []int {
 	return parts
 }
 
-// The page names the scenarios in the words of this package.
-func TestPageNamesScenarios(t *testing.T) {
+// What was found is read from the page as it was written, and the page is as it would be written.
+func TestTable(t *testing.T) {
+	t.Parallel()
+	p := readTable(t)
+	if page := string(check.Must[[]byte](t)(os.ReadFile(pagePath))); p.before+p.text()+p.after != page {
+		t.Errorf("%s would be written otherwise:\n%s", pagePath, p.text())
+	}
+	p.rows = map[string]row{}
+	f := &found{failed: map[string][]string{}}
+	for _, w := range ways[1:] {
+		f.failed[w.name] = nil
+	}
+	f.failed[ways[1].name] = []string{"sets", "Leave"}
+	p.note(&findings{rows: map[string]*found{"Redis 9.9": f}})
+	want := "| server | tried | what works |\n|---|---|---|\n| Redis 9.9 | by every build | " +
+		ways[0].name + ": not tried; " + ways[1].name + ": all but sets, Leave |\n"
+	if got := p.text(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// The page names the ways in the words of this package.
+func TestPageNamesWays(t *testing.T) {
 	t.Parallel()
 	page := strings.Join(strings.Fields(string(check.Must[[]byte](t)(os.ReadFile(pagePath)))), " ")
-	var names []string
-	for _, c := range scenarios {
-		names = append(names, c.name)
-	}
-	if list := strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]; !strings.Contains(page, list) {
-		t.Errorf("%s does not say: %s", pagePath, list)
+	for _, w := range ways {
+		if !strings.Contains(page, w.name) {
+			t.Errorf("%s does not name the way %q", pagePath, w.name)
+		}
 	}
 }
