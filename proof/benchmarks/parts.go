@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -72,27 +71,22 @@ func tablesOf(row rows.Measured, without ...string) string {
 	return strings.Join(text, "\n")
 }
 
-// limits says how many limits hold, and has a line for each that does not or of which there is no conclusion, with the size at which
-// it comes nearest to the limit, or is the furthest beyond it.
+// limits says how many limits hold, and has a line for each that does not, with the size at which it is the furthest beyond it.
 func (c comparison) limits() string {
-	t, all := table{{"", "has to be", "worst figure", "at", "verdict"}}, 0
+	t, count := table{{"", "has to be", "worst figure", "at"}}, page.Count{}
 	for _, row := range c.Rows {
 		for _, what := range whats(row) {
-			all++
-			worst, verdict := worstOf(row.Claims, what)
-			if verdict == holds {
-				continue
+			count.All++
+			switch worst, verdict := worstOf(row.Claims, what); {
+			case verdict.Open != "":
+				count.Open++
+			case !verdict.Holds:
+				count.Broken++
+				t = append(t, []string{row.Title + ": " + what, has(worst), worst.Unit.Format(worst.Value.Median), size(row, worst)})
 			}
-			t = append(t, []string{
-				row.Title + ": " + what, has(worst), worst.Unit.Format(worst.Value.Median),
-				size(row, worst), verdict,
-			})
 		}
 	}
-	if len(t) == 1 {
-		return fmt.Sprintf("All of %d limits hold.\n", all)
-	}
-	return fmt.Sprintf("Of %d limits %d hold. These do not, or there is no conclusion:\n\n%s", all, all+1-len(t), t.markdown())
+	return count.Text("limits", t.markdown())
 }
 
 // large has how long each operation on a large set keeps the server from everybody else, with the size at which that is longest.
@@ -120,13 +114,10 @@ func size(row rows.Measured, c rows.Claim) string {
 	return strings.TrimSpace(groupedInt(c.At) + " " + row.Grows)
 }
 
-const holds = "holds" // is the verdict on what is within its limit
-
-// worstOf returns, of the claims about one thing, the one that is nearest to its limit, and the
-// verdict on all of them. Why there is no conclusion is printed with all figures.
-func worstOf(claims []rows.Claim, what string) (worst rows.Claim, verdict string) {
+// worstOf returns, of the claims about one thing, the one that is nearest to its limit, and the verdict on all of them.
+func worstOf(claims []rows.Claim, what string) (worst rows.Claim, all measure.Verdict) {
 	most := -1.
-	all, breaks := true, false
+	all.Holds = true
 	for _, c := range claims {
 		if c.What != what {
 			continue
@@ -136,17 +127,13 @@ func worstOf(claims []rows.Claim, what string) (worst rows.Claim, verdict string
 		}
 		switch {
 		case c.Verdict.Open != "":
-			all = false
+			all.Open = c.Verdict.Open
 		case !c.Verdict.Holds:
-			all, breaks = false, true
+			all.Holds = false
 		}
 	}
-	switch {
-	case breaks:
-		return worst, "does not hold"
-	case all:
-		return worst, holds
-	default:
-		return worst, "no conclusion"
+	if !all.Holds {
+		all.Open = "" // nothing is open of what is broken somewhere
 	}
+	return worst, all
 }

@@ -16,9 +16,10 @@
 // measured is the client: at first a real server answers, and then the same answers come without a system call. Those on all processors
 // have workers and servers of their own that are bound to none; there the time of the clock is what counts.
 //
-// What has a limit beside the version old, or beside another kind in the tree, is shown with it. That may be the least script with the
-// same reply, or the same work by go-redis alone or by bsm/redislock. Such a limit is an aim, and to miss it is no failure. The
-// page shows the main figure of each kind; the others are judged as well, and are named where they are above their limit.
+// Some figures have a limit beside the version old, or beside another kind in the tree. That may be the least script with the same
+// reply, or the same work by go-redis alone or by bsm/redislock. Such a limit is an aim, and to miss it is no failure: the page
+// counts the aims, and has those that are missed. It has the main figure of each kind; the others are judged as well, and are named
+// where they are above their limit.
 //
 // More commands alone fail nothing where they take the server much less time: one that replies with the score of an entry takes
 // as long as four others.

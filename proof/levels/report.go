@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/seed-14de3678/redislock/proof/internal/page"
 	"github.com/seed-14de3678/redislock/proof/levels/course"
 )
 
@@ -148,31 +149,24 @@ func table(lines []line) string {
 	return text.String()
 }
 
-// aims says how many limits of the kinds hold, and has those that do not or of which there is no verdict.
+// aims says how many limits of the kinds hold, and has those that do not.
 func aims(lines []line) string {
-	var text strings.Builder
-	all, not := 0, 0
+	text, count := "|  | has to be | is |\n|---|---|---|\n", page.Count{}
 	for _, l := range lines {
 		for i, limit := range l.kind.Limits {
-			all++
+			count.All++
 			ratio := l.limits[i].ratio
-			v := judge(ratio, limit.Most)
-			if v == holds {
-				continue
+			switch judge(ratio, limit.Most) {
+			case unknown:
+				count.Open++
+			case fails:
+				count.Broken++
+				text += fmt.Sprintf("| %s: %s ÷ %s | at most %.2f | %s |\n", l.kind.Name, limit.Of, limit.Beside, limit.Most, times(ratio.Median))
 			}
-			not++
-			fmt.Fprintf(&text, "| %s: %s ÷ %s | at most %.2f | %s | %s |\n", l.kind.Name, limit.Of, limit.Beside, limit.Most, times(ratio.Median), answers[v])
 		}
 	}
-	if not == 0 {
-		return fmt.Sprintf("All of %d aims hold.\n", all)
-	}
-	return fmt.Sprintf("Of %d aims %d hold. These do not, or there is no verdict:\n\n|  | has to be | is | verdict |\n|---|---|---|---|\n%s",
-		all, all-not, &text)
+	return count.Text("aims", text)
 }
-
-// answers are how verdicts on aims are written, of which none fails.
-var answers = map[verdict]string{fails: "does not hold", unknown: "no verdict"}
 
 // besideBefore says which kinds do not hold beside before.
 func besideBefore(lines []line) string {

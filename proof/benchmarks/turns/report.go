@@ -72,24 +72,19 @@ func (r *report) parts() []page.Part {
 // row is a line of a table.
 func row(cells ...string) string { return "| " + strings.Join(cells, " | ") + " |\n" }
 
-// table says how many claims hold, and has those that do not or of which there is no conclusion.
+// table says how many claims hold, and has those that do not.
 func (r *report) table() string {
-	text, not := row("", "has to be", "is", "verdict")+"|---|---|---|---|\n", 0
+	text, count := row("", "has to be", "is")+"|---|---|---|\n", page.Count{All: len(r.claims)}
 	for _, c := range r.claims {
-		if c.verdict.Holds && c.verdict.Open == "" {
-			continue
+		switch {
+		case c.verdict.Open != "":
+			count.Open++
+		case !c.verdict.Holds:
+			count.Broken++
+			text += row(c.what, c.has(), c.unit.Format(c.now.Median))
 		}
-		not++
-		verdict := c.verdict.String()
-		if c.verdict.Open != "" {
-			verdict = "no conclusion" // why is printed with all claims
-		}
-		text += row(c.what, c.has(), c.unit.Format(c.now.Median), verdict)
 	}
-	if not == 0 {
-		return fmt.Sprintf("All of %d aims hold.\n", len(r.claims))
-	}
-	return fmt.Sprintf("Of %d aims %d hold. These do not, or there is no conclusion:\n\n%s", len(r.claims), len(r.claims)-not, text)
+	return count.Text("aims", text)
 }
 
 // all are all claims, for the terminal.

@@ -39,6 +39,25 @@ func (p Part) Into(page string) (string, error) {
 	return before + begin + p.Text + end + after, nil
 }
 
+// A Count is how many limits there are, how many of them do not hold, and of how many there is no conclusion.
+type Count struct{ All, Broken, Open int }
+
+// Text says in one line what became of the limits, which are called what; in front of a table of those that do not hold, if there
+// are some. It has no line for each without a conclusion: on a busy machine there are many.
+func (c Count) Text(what, table string) string {
+	text := fmt.Sprintf("Of %d %s %d hold", c.All, what, c.All-c.Broken-c.Open)
+	if c.Broken+c.Open == 0 {
+		text = fmt.Sprintf("All of %d %s hold", c.All, what)
+	}
+	if c.Open > 0 {
+		text += fmt.Sprintf(", and of %d there is no conclusion", c.Open)
+	}
+	if c.Broken == 0 {
+		return text + ".\n"
+	}
+	return text + ". These do not hold:\n\n" + table
+}
+
 var (
 	generated = regexp.MustCompile(`(?s)<!-- (compare [a-z ]+) -->\n.*?<!-- /compare [a-z ]+ -->`)
 	// A figure is a number with the unit of something that is measured.

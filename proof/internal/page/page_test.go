@@ -8,6 +8,20 @@ import (
 	"github.com/seed-14de3678/redislock/proof/internal/page"
 )
 
+func TestCount(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]page.Count{
+		"All of 5 limits hold.\n":                                                            {All: 5},
+		"Of 5 limits 3 hold, and of 2 there is no conclusion.\n":                             {All: 5, Open: 2},
+		"Of 5 limits 3 hold. These do not hold:\n\n| a |\n":                                  {All: 5, Broken: 2},
+		"Of 5 limits 2 hold, and of 1 there is no conclusion. These do not hold:\n\n| a |\n": {All: 5, Broken: 2, Open: 1},
+	} {
+		if got := c.Text("limits", "| a |\n"); got != want {
+			t.Errorf("%+v: got %q, want %q", c, got, want)
+		}
+	}
+}
+
 const costs = "# Costs\n\n<!-- compare one -->\nold\n<!-- /compare one -->\n\nBetween.\n\n<!-- compare two -->\n<!-- /compare two -->\nEnd.\n"
 
 func TestRewrite(t *testing.T) {
