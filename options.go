@@ -74,7 +74,7 @@ func WithHooks(hooks ...Hooks) ClientOption {
 }
 
 // WithMaxKeys sets how many keys a set may have, up to 10 000. The server does nothing else while it works on
-// a set, which takes up to 150 ms for so many: docs/costs.md has the figures. Default: 1 000.
+// a set: docs/costs.md says for how long. Default: 1 000.
 func WithMaxKeys(n int) ClientOption {
 	return func(s *settings) { s.maxKeys = min(max(n, 1), mostKeys) }
 }
