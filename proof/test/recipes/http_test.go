@@ -1,0 +1,165 @@
+package recipes_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-14de3678/redislock/locktest"
+)
+
+// ask has a request for order 7 answered, and returns the answer with the time that it took.
+func ask(ctx context.Context, server *locktest.Server, change func(*http.Request) error) (*httptest.ResponseRecorder, time.Duration) {
+	request, answer := httptest.NewRequest(http.MethodPost, "/orders/7", nil), httptest.NewRecorder()
+	request.SetPathValue("order", "7")
+	began := time.Now()
+	changeOrder(server.Client(), change)(answer, request.WithContext(ctx))
+	return answer, time.Since(began)
+}
+
+// untilEnd changes an order until the context of the request ends.
+func untilEnd(_ *locktest.Server, r *http.Request) error {
+	select {
+	case <-r.Context().Done():
+	case <-time.After(time.Minute):
+	}
+	return r.Context().Err()
+}
+
+// An asking is a request, and what it is to be told.
+type asking struct {
+	before func(*locktest.Server)                      // what is done first; nil: nothing
+	within time.Duration                               // the time that the server allows; 0: any
+	change func(*locktest.Server, *http.Request) error // nil: it is not to begin
+	want   int
+	most   time.Duration // until the answer
+}
+
+var askings = map[string]asking{
+	"free": {
+		change: func(*locktest.Server, *http.Request) error { return nil },
+		want:   http.StatusNoContent, most: 100 * time.Millisecond,
+	},
+	"the change fails": {
+		change: func(*locktest.Server, *http.Request) error { return errors.New("no such order") },
+		want:   http.StatusInternalServerError, most: 100 * time.Millisecond,
+	},
+	"busy": {
+		before: func(s *locktest.Server) { s.Hold("lock:order:7") },
+		want:   http.StatusConflict, most: 100 * time.Millisecond,
+	},
+	"Redis cannot be reached": {
+		before: func(s *locktest.Server) { s.Away() },
+		want:   http.StatusServiceUnavailable, most: 1100 * time.Millisecond,
+	},
+	"Redis does not answer": {
+		before: func(s *locktest.Server) { s.Drop(locktest.Obtain).Always() },
+		want:   http.StatusServiceUnavailable, most: 1100 * time.Millisecond,
+	},
+	"Redis is slow": {
+		before: func(s *locktest.Server) { s.Delay(locktest.Obtain, time.Hour) },
+		want:   http.StatusServiceUnavailable, most: 1100 * time.Millisecond,
+	},
+	"the lock is lost": {
+		change: func(s *locktest.Server, r *http.Request) error {
+			s.Expire("lock:order:7")
+			return untilEnd(s, r)
+		},
+		want: http.StatusInternalServerError, most: 10 * time.Second,
+	},
+	"the lock is lost unnoticed": {
+		change: func(s *locktest.Server, r *http.Request) error {
+			s.Expire("lock:order:7")
+			_ = untilEnd(s, r)
+			return nil
+		},
+		want: http.StatusInternalServerError, most: 10 * time.Second,
+	},
+	"the request ends": {
+		within: 300 * time.Millisecond, change: untilEnd,
+		want: http.StatusGatewayTimeout, most: 300 * time.Millisecond,
+	},
+	"the request ends before Redis answers": {
+		before: func(s *locktest.Server) { s.Delay(locktest.Obtain, time.Hour) }, within: 300 * time.Millisecond,
+		want: http.StatusGatewayTimeout, most: 400 * time.Millisecond,
+	},
+}
+
+// What a request is told, and how soon. Nothing is left locked after any of them: locktest looks.
+func TestChangeOrderAnswers(t *testing.T) {
+	t.Parallel()
+	for name, c := range askings {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				server := locktest.New(t)
+				if c.before != nil {
+					c.before(server)
+				}
+				ctx := t.Context()
+				if c.within > 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, c.within)
+					defer cancel()
+				}
+				answer, took := ask(ctx, server, func(r *http.Request) error {
+					if c.change == nil {
+						t.Error("the change has begun")
+						return nil
+					}
+					return c.change(server, r)
+				})
+				if answer.Code != c.want || took > c.most {
+					t.Errorf("got %d after %v, want %d after %v", answer.Code, took, c.want, c.most)
+				}
+				if got := answer.Header().Get("Retry-After"); (got == "1") != (c.want == http.StatusConflict) {
+					t.Errorf("got Retry-After %q", got)
+				}
+			})
+		})
+	}
+}
+
+// A caller that hangs up ends the change, and the order is free for the next request.
+func TestChangeOrderCallerLeaves(t *testing.T) {
+	t.Parallel()
+	server := locktest.New(t)
+	ctx, hangUp := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	handler := changeOrder(server.Client(), func(r *http.Request) error {
+		hangUp()
+		select {
+		case <-r.Context().Done():
+		case <-time.After(30 * time.Second):
+		}
+		ended <- r.Context().Err()
+		return r.Context().Err()
+	})
+	mux := http.NewServeMux()
+	over := make(chan struct{})
+	mux.HandleFunc("POST /orders/{order}", func(w http.ResponseWriter, r *http.Request) {
+		defer close(over)
+		handler(w, r)
+	})
+	web := httptest.NewServer(mux)
+	defer web.Close()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, web.URL+"/orders/7", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := web.Client().Do(request); err == nil {
+		_ = answer.Body.Close()
+		t.Errorf("got %d, although the caller has left", answer.StatusCode)
+	}
+	<-over
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the change ended with %v", err)
+	}
+	if answer, _ := ask(t.Context(), server, func(*http.Request) error { return nil }); answer.Code != http.StatusNoContent {
+		t.Errorf("got %d of the next request", answer.Code)
+	}
+}
