@@ -14,15 +14,22 @@ import (
 // module is the path of the library.
 const module = "github.com/seed-14de3678/redislock"
 
+// counting is the package of the library with which callers are counted. An earlier version may have none, or another one.
+const counting = "internal/turns"
+
 // Build makes a program of the proof with the library of a commit, or of the tree if that is empty, and returns its path in dir,
 // a folder that is removed later. root is the folder of the repository, and pkg that of the program below proof. It is built in
-// a workspace of its own, which joins that library with the proof of the tree: so all versions are measured by the same code,
-// and with the same go-redis. name tells versions apart, and flags are more ones for go build.
+// a workspace of its own, which joins that library, but for its package turns, with the proof of the tree: so all versions are
+// measured by the same code, and with the same go-redis. name tells versions apart, and flags are more ones for go build.
 func Build(ctx context.Context, root, dir, name, commit, pkg string, flags ...string) (string, error) {
 	library := root
 	if commit != "" {
 		library = filepath.Join(dir, name+"-tree")
 		if err := CheckOut(ctx, root, commit, library); err != nil {
+			return "", err
+		}
+		to := filepath.Join(library, counting)
+		if err := errors.Join(os.RemoveAll(to), os.CopyFS(to, os.DirFS(filepath.Join(root, counting)))); err != nil {
 			return "", err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/turns"
 	"github.com/seed-14de3678/redislock/proof/benchmarks/turns/task"
 	"github.com/seed-14de3678/redislock/proof/earlier"
 	"github.com/seed-14de3678/redislock/proof/internal/measure"
@@ -135,9 +136,8 @@ type played struct {
 
 // A block is what the callers of a scene have done in it.
 type block struct {
-	turns   []int // of each caller
-	waited  time.Duration
-	longest time.Duration
+	turns []int // of each caller
+	waits turns.Waits
 }
 
 // settling is for how long a crowd has turns before they are counted: until everybody is connected, and stands where it does in the

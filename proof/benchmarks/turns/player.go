@@ -72,14 +72,13 @@ func (p *player) block(workers []*worker, length time.Duration) (ops int, err er
 	var b block
 	u := measure.Usage{Wall: wall}
 	for i, now := range then {
-		for who, turns := range now.Turns {
-			b.turns = append(b.turns, turns-at[i].Turns[who])
-			ops += turns - at[i].Turns[who]
-		}
-		b.waited += now.Waited - at[i].Waited
-		b.longest = max(b.longest, now.Longest)
+		b.turns = append(b.turns, now.Turns...)
+		b.waits.Join(now.Waits)
 		u.ClientCPU += now.CPU - at[i].CPU
 		u.Allocs += now.Allocs - at[i].Allocs
+	}
+	for _, n := range b.turns {
+		ops += n
 	}
 	p.blocks, p.usages = append(p.blocks, b), append(p.usages, u)
 	return ops, nil
@@ -119,7 +118,7 @@ func (p played) uneven() measure.Spread {
 func (p played) longWaits() []float64 {
 	values := make([]float64, len(p.blocks))
 	for i, b := range p.blocks {
-		values[i] = float64(b.longest) * float64(p.Blocks[i].Ops) / float64(b.waited)
+		values[i] = float64(b.waits.Most) * float64(p.Blocks[i].Ops) / float64(b.waits.Sum)
 	}
 	return values
 }

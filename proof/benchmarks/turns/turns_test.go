@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/plot"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/turns"
 	"github.com/seed-14de3678/redislock/proof/earlier"
 	"github.com/seed-14de3678/redislock/proof/internal/measure"
 	"github.com/seed-14de3678/redislock/proof/internal/page"
@@ -110,8 +111,8 @@ func TestPlayed(t *testing.T) {
 	p := played{
 		Result: measure.Result{Blocks: []measure.Usage{{Ops: 3}, {Ops: 5}}},
 		blocks: []block{
-			{turns: []int{3, 0}, waited: 6, longest: 4},
-			{turns: []int{3, 2}, waited: 5, longest: 3},
+			{turns: []int{3, 0}, waits: turns.Waits{Sum: 6, Most: 4}},
+			{turns: []int{3, 2}, waits: turns.Waits{Sum: 5, Most: 3}},
 		},
 	}
 	if got := p.uneven().Median; got != 1.5 {

@@ -2,8 +2,8 @@ package demo
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -11,6 +11,7 @@ import (
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/measure"
 	"github.com/seed-14de3678/redislock/internal/count"
+	"github.com/seed-14de3678/redislock/internal/turns"
 )
 
 const (
@@ -50,14 +51,8 @@ type contest struct {
 	overlaps atomic.Int64 // how often somebody came in and was not alone
 	total    atomic.Int64 // acquisitions so far
 	commands int64        // that the locks sent
-	workers  []contender
-}
-
-// A contender is what one worker has experienced. Nobody else writes it.
-type contender struct {
-	acquired int
-	gaveUp   int           // the policy ended before it had the lock
-	waits    measure.Waits // of every Obtain
+	workers  []turns.Caller
+	had      []turns.Had // by each worker, in the end
 }
 
 // playBackoff tries each policy and puts the results side by side.
@@ -68,7 +63,7 @@ func playBackoff(ctx context.Context, s *stage) (verdict, error) {
 	for _, p := range policies {
 		c := &contest{
 			stage: s, policy: p, key: s.key("hot"),
-			length: s.span(800 * time.Millisecond), workers: make([]contender, contenders),
+			length: s.span(800 * time.Millisecond), workers: make([]turns.Caller, contenders),
 		}
 		before := sent.Load()
 		if err := c.play(ctx); err != nil {
@@ -130,6 +125,9 @@ func (c *contest) play(ctx context.Context) error {
 		select {
 		case err := <-over:
 			c.length = time.Since(began)
+			for i := range c.workers {
+				c.had = append(c.had, c.workers[i].Read())
+			}
 			return err
 		case <-time.After(pause):
 		}
@@ -144,23 +142,12 @@ func (c *contest) play(ctx context.Context) error {
 // wait so far, and not for its outcome.
 func (c *contest) work(ctx context.Context, i int) error {
 	mine := &c.workers[i]
+	mine.Refusal = redislock.ErrNotObtained
 	short, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(c.up, cancel)()
 	for short.Err() == nil {
-		began := time.Now()
-		release, err := c.acquire(short)
-		mine.waits.Add(time.Since(began), err != nil && short.Err() != nil)
-		switch {
-		case err == nil:
-			mine.acquired++
-			if err := c.hold(ctx, release); err != nil {
-				return err
-			}
-		case short.Err() != nil:
-		case errors.Is(err, redislock.ErrNotObtained):
-			mine.gaveUp++
-		default:
+		if err := turns.Try(short, mine, c.acquire, func(release release) error { return c.hold(ctx, release) }); err != nil {
 			return err
 		}
 		_ = sleep(short, thinkTime) // the loop sees that it has ended
@@ -168,8 +155,11 @@ func (c *contest) work(ctx context.Context, i int) error {
 	return context.Cause(ctx)
 }
 
+// A release gives back a lock.
+type release = func(context.Context) error
+
 // acquire obtains the lock and returns what releases it.
-func (c *contest) acquire(ctx context.Context) (func(context.Context) error, error) {
+func (c *contest) acquire(ctx context.Context) (release, error) {
 	if c.broken {
 		return func(context.Context) error { return nil }, nil
 	}
@@ -181,7 +171,7 @@ func (c *contest) acquire(ctx context.Context) (func(context.Context) error, err
 }
 
 // hold is the work that nobody else may do at the same time.
-func (c *contest) hold(ctx context.Context, release func(context.Context) error) error {
+func (c *contest) hold(ctx context.Context, release release) error {
 	if c.inside.Add(1) != 1 {
 		c.overlaps.Add(1)
 	}
@@ -204,20 +194,18 @@ func (c *contest) frugal() bool { return c.commands < 3*c.total.Load()+6*int64(l
 // even reports whether everybody had the same share, but for who was about to be served, or came back
 // into the line later than others did, as happens on a busy machine.
 func (c *contest) even() bool {
-	least, most := c.workers[0].acquired, c.workers[0].acquired
-	for _, w := range c.workers {
-		least, most = min(least, w.acquired), max(most, w.acquired)
-	}
+	acquired := c.acquired()
+	least, most := slices.Min(acquired), slices.Max(acquired)
 	return most-least <= 2 || c.fairness() > 0.8
 }
 
 // row is the contest as a line of the table.
 func (c *contest) row() string {
-	var waits measure.Waits
-	gaveUp := 0
-	for _, w := range c.workers {
-		waits.Join(w.waits)
-		gaveUp += w.gaveUp
+	var waits turns.Waits
+	gaveUp := 0 // the policy ended before there was a lock
+	for _, had := range c.had {
+		waits.Join(had.Waits)
+		gaveUp += had.Refused
 	}
 	half, _ := waits.Quantile(0.50)
 	long, _ := waits.Quantile(0.99)
@@ -226,11 +214,12 @@ func (c *contest) row() string {
 		cli.Duration(half), cli.Duration(long), c.each(), c.fairness(), gaveUp)
 }
 
-// fairness is that of the acquisitions of each worker.
-func (c *contest) fairness() float64 {
-	acquired := make([]int, len(c.workers))
-	for i, w := range c.workers {
-		acquired[i] = w.acquired
+func (c *contest) fairness() float64 { return measure.Fairness(c.acquired()) }
+
+// acquired is how often each worker had the lock.
+func (c *contest) acquired() (times []int) {
+	for _, had := range c.had {
+		times = append(times, had.Turns)
 	}
-	return measure.Fairness(acquired)
+	return times
 }

@@ -1,13 +1,18 @@
 package measure
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-14de3678/redislock/internal/turns"
 )
 
 func TestFairness(t *testing.T) {
@@ -54,7 +59,7 @@ func TestQuantile(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			var w Waits
+			var w turns.Waits
 			for _, d := range tt.ended {
 				w.Add(d, false)
 			}
@@ -73,7 +78,7 @@ func TestQuantile(t *testing.T) {
 func TestQuantileOfCutWaits(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
-	var whole, seen Waits
+	var whole, seen turns.Waits
 	for range 20000 {
 		d := time.Duration(random.ExpFloat64() * float64(10*ms))
 		until := rand.N(60 * ms)
@@ -91,31 +96,84 @@ func TestQuantileOfCutWaits(t *testing.T) {
 
 func TestWaitsAreJoined(t *testing.T) {
 	t.Parallel()
-	var all, a, b Waits
+	var all, a, b turns.Waits
 	for i := range 50 {
 		d := time.Duration(i*i) * ms
 		all.Add(d, i%7 == 0)
-		[]*Waits{&a, &b}[i%2].Add(d, i%7 == 0)
+		[]*turns.Waits{&a, &b}[i%2].Add(d, i%7 == 0)
 	}
 	text, err := json.Marshal(b) // as it comes from another process
 	if err != nil {
 		t.Fatal(err)
 	}
-	var received Waits
+	var received turns.Waits
 	if err := json.Unmarshal(text, &received); err != nil {
 		t.Fatal(err)
 	}
-	var joined Waits
-	for _, w := range []Waits{a, received, {}} {
+	var joined turns.Waits
+	for _, w := range []turns.Waits{a, received, {}} {
 		joined.Join(w)
 	}
 	if diff := cmp.Diff(joined, all); diff != "" {
 		t.Error(diff)
 	}
-	if n, cut := joined.Count(); n != 50 || cut != 8 {
-		t.Errorf("%d, of which %d cut", n, cut)
+	if n, cut := counted(joined.Ended), counted(joined.Cut); n != 42 || cut != 8 {
+		t.Errorf("%d, and %d cut", n, cut)
 	}
 	if !all.MostCut { // 7 divides 49
 		t.Error("it is not known that the longest one was cut")
+	}
+}
+
+func counted(steps map[int]int) (sum int) {
+	for _, n := range steps {
+		sum += n
+	}
+	return sum
+}
+
+// What a caller had is counted by how its attempts ended, from one reading to the next.
+func TestTry(t *testing.T) {
+	t.Parallel()
+	refusal, broken := errors.New("refused"), errors.New("broken")
+	c := turns.Caller{Refusal: refusal}
+	try := func(ctx context.Context, obtained, used error) error {
+		obtain := func(context.Context) (int, error) { return 7, obtained }
+		return turns.Try(ctx, &c, obtain, func(lock int) error {
+			if lock != 7 {
+				t.Errorf("used %d, want what was obtained", lock)
+			}
+			return used
+		})
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, tt := range []struct {
+		name           string
+		ctx            context.Context
+		obtained, used error
+		want           error
+		turns, refused int
+		ended, cut     int
+	}{
+		{"granted", t.Context(), nil, nil, nil, 1, 0, 1, 0},
+		{"granted at the end", over, nil, nil, nil, 1, 0, 1, 0},
+		{"used in vain", t.Context(), nil, broken, broken, 1, 0, 1, 0},
+		{"refused", t.Context(), fmt.Errorf("key: %w", refusal), nil, nil, 0, 1, 1, 0},
+		{"failed", t.Context(), broken, nil, broken, 0, 0, 1, 0},
+		{"cut short", over, context.Canceled, nil, nil, 0, 0, 0, 1},
+	} {
+		if err := try(tt.ctx, tt.obtained, tt.used); !errors.Is(err, tt.want) || tt.want == nil && err != nil {
+			t.Errorf("%s: got error %v, want %v", tt.name, err, tt.want)
+		}
+		had := c.Read()
+		got := []int{had.Turns, had.Refused, counted(had.Waits.Ended), counted(had.Waits.Cut)}
+		if diff := cmp.Diff(got, []int{tt.turns, tt.refused, tt.ended, tt.cut}); diff != "" {
+			t.Errorf("%s: turns, refused, ended, cut: %s", tt.name, diff)
+		}
+	}
+	c.Refusal = nil
+	if err := try(t.Context(), refusal, nil); !errors.Is(err, refusal) {
+		t.Errorf("got error %v of a caller who takes no refusal, want it", err)
 	}
 }

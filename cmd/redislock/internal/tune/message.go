@@ -3,7 +3,7 @@ package tune
 import (
 	"time"
 
-	"github.com/seed-14de3678/redislock/cmd/redislock/internal/measure"
+	"github.com/seed-14de3678/redislock/internal/turns"
 )
 
 // What the command and the processes of its load say to each other: one JSON object a line. A process is told a setup, then one
@@ -35,7 +35,7 @@ type part struct {
 	GaveUp   int   // how often the policy, or Wait, ended before there was a lock
 	Commands int64 // that were sent
 	Length   time.Duration
-	Waits    measure.Waits // of every Obtain
+	Waits    turns.Waits   // of every Obtain
 	Lost     int           // locks that were gone when they were to be released
 	CPU      time.Duration // that the process has used
 	Late     time.Duration // see probe

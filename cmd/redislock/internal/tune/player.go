@@ -18,6 +18,7 @@ import (
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/measure"
 	"github.com/seed-14de3678/redislock/internal/pace"
+	"github.com/seed-14de3678/redislock/internal/turns"
 )
 
 // playerName is the command that the tool calls for each process of the load.
@@ -139,10 +140,9 @@ type worker struct {
 	*player
 	order
 	draw
-	counts                 func() bool // the lead is over
-	acquired, gaveUp, lost int
-	waits                  measure.Waits
-	err                    error
+	turns.Caller
+	lost int
+	err  error
 }
 
 // play plays one slice and says what was seen.
@@ -151,12 +151,11 @@ func (p *player) play(ctx context.Context, o order) part {
 	up, stop := context.WithTimeout(ctx, o.Length)
 	defer stop()
 	busy := startProbe()
-	var counts atomic.Bool
 	workers := make([]worker, p.Load.Workers)
 	var all sync.WaitGroup
 	for i := range workers {
 		w := &workers[i]
-		w.player, w.order, w.draw, w.counts = p, o, newDraw(o.Round, p.First+i), counts.Load
+		w.player, w.order, w.draw, w.Refusal = p, o, newDraw(o.Round, p.First+i), redislock.ErrNotObtained
 		all.Go(func() {
 			if w.err = w.work(up); w.err != nil {
 				stop()
@@ -165,18 +164,22 @@ func (p *player) play(ctx context.Context, o order) part {
 	}
 	pace.Sleep(up, o.Lead)
 	sent, began := p.sent.Load(), time.Now()
-	counts.Store(true)
+	var seen part
+	for i := range workers {
+		seen.Waits.Join(workers[i].Read().Waits)
+	}
 	<-up.Done()
-	seen := part{Commands: p.sent.Load() - sent, Length: time.Since(began)}
+	seen.Commands, seen.Length = p.sent.Load()-sent, time.Since(began)
 	all.Wait() // nobody changes what a worker has seen any more
 	seen.Late, seen.Watched = busy.end()
 	seen.CPU = processCPU() - used
 	for i := range workers {
 		w := &workers[i]
-		seen.Acquired = append(seen.Acquired, w.acquired)
-		seen.GaveUp += w.gaveUp
+		had := w.Read()
+		seen.Acquired = append(seen.Acquired, had.Turns)
+		seen.GaveUp += had.Refused
+		seen.Waits.Join(had.Waits)
 		seen.Lost += w.lost
-		seen.Waits.Join(w.waits)
 		if w.err != nil && seen.Error == "" {
 			end := failed(ctx, w.err)
 			seen.Error, seen.Status = end.Error, end.Status
@@ -187,27 +190,21 @@ func (p *player) play(ctx context.Context, o order) part {
 
 // work goes on until time is up.
 func (w *worker) work(up context.Context) error {
+	var keys []string
+	var hold time.Duration
+	c, opt := w.clients[w.Policy], &w.options[w.Policy]
+	use := func(lock *redislock.Lock) error {
+		pace.Sleep(up, hold)
+		return w.release(lock)
+	}
 	for up.Err() == nil {
-		keys, hold := w.keys(w.names, w.Load.Keys), w.hold(&w.Load)
-		obtain := w.clients[w.Policy].Obtain
+		keys, hold = w.keys(w.names, w.Load.Keys), w.hold(&w.Load)
+		obtain := c.Obtain
 		if w.Float64() < w.Load.Readers {
-			obtain = w.clients[w.Policy].ObtainRead
+			obtain = c.ObtainRead
 		}
-		began := time.Now()
-		lock, err := obtain(up, keys, w.TTL, &w.options[w.Policy])
-		cut := err != nil && up.Err() != nil
-		w.waits.Add(time.Since(began), cut)
-		switch {
-		case err == nil:
-			w.count(&w.acquired)
-			pace.Sleep(up, hold)
-			if err := w.release(lock); err != nil {
-				return err
-			}
-		case cut:
-		case errors.Is(err, redislock.ErrNotObtained):
-			w.count(&w.gaveUp)
-		default:
+		err := turns.Try(up, &w.Caller, func(ctx context.Context) (*redislock.Lock, error) { return obtain(ctx, keys, w.TTL, opt) }, use)
+		if err != nil {
 			return err
 		}
 		if w.Load.Think > 0 {
@@ -215,13 +212,6 @@ func (w *worker) work(up context.Context) error {
 		}
 	}
 	return nil
-}
-
-// count adds one to what is not counted in the lead.
-func (w *worker) count(n *int) {
-	if w.counts() {
-		*n++
-	}
 }
 
 // releasing is how long a server may take that does not answer.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/measure"
+	"github.com/seed-14de3678/redislock/internal/turns"
 )
 
 const rowFormat = "%-12s %7s %8s %8s %8s %8s %8s %5s %7s %6s"
@@ -27,7 +28,7 @@ func table(results []result, r ranking, silent string) []string {
 	return lines
 }
 
-func quantile(w *measure.Waits, q float64) string { return bounded(w.Quantile(q)) }
+func quantile(w *turns.Waits, q float64) string { return bounded(w.Quantile(q)) }
 
 // bounded writes a duration, or that it is longer than that.
 func bounded(d time.Duration, bound bool) string {

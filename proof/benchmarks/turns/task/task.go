@@ -1,7 +1,11 @@
 // Package task is what the program turns and its workers agree on: the lines that they exchange.
 package task
 
-import "time"
+import (
+	"time"
+
+	"github.com/seed-14de3678/redislock/internal/turns"
+)
 
 // PassOn is how long those pass a lock on who do that.
 const PassOn = 50 * time.Millisecond
@@ -42,16 +46,14 @@ type Order struct {
 	Interval time.Duration `json:",omitempty"` // after which those ask again who poll
 }
 
-// A Reading is the answer to each order: what there is since the callers have started, but Longest since the answer before, and
-// Heap at the moment.
+// A Reading is the answer to each order: turns since the answer before, and what the worker has used since its start.
 type Reading struct {
-	Failed  string        `json:",omitempty"` // what went wrong
-	Turns   []int         `json:",omitempty"` // of each caller
-	Waited  time.Duration // by all callers, for the turns that they have had
-	Longest time.Duration // the longest of these waits
-	CPU     time.Duration // of the worker, from its start
-	Allocs  uint64        // by the worker, from its start
-	Heap    uint64        // bytes that are in use
+	Failed string        `json:",omitempty"` // what went wrong
+	Turns  []int         `json:",omitempty"` // of each caller
+	Waits  turns.Waits   // of all of them
+	CPU    time.Duration // of the worker
+	Allocs uint64        // by the worker
+	Heap   uint64        // bytes that are in use at the moment
 }
 
 // Failure is what went wrong.

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/seed-14de3678/redislock/internal/turns"
 	"github.com/seed-14de3678/redislock/proof/benchmarks/turns/task"
 )
 
@@ -21,15 +22,16 @@ type crowd struct {
 	each   []caller
 }
 
-// A caller is one of a crowd. Only it writes.
+// A caller is one of a crowd.
 type caller struct {
-	turns           atomic.Int64
-	waited, longest atomic.Int64 // nanoseconds
-	_               [40]byte     // so that two callers do not share a line of the cache
+	turns.Caller
+	_ [64]byte // so that two callers do not share a line of the cache
 }
 
 // A take obtains a key, and returns how to free it.
-type take func(ctx context.Context, key string) (free func(context.Context) error, err error)
+type take func(ctx context.Context, key string) (free, error)
+
+type free func(context.Context) error
 
 // gather starts a crowd.
 func gather(order task.Order) (*crowd, error) {
@@ -51,22 +53,17 @@ func gather(order task.Order) (*crowd, error) {
 // stay has turns until the crowd is to part. The context has no end, because a call that may be given up costs more.
 func (c *crowd) stay(who *caller) error {
 	ctx := context.Background()
-	for !c.over.Load() {
-		began := time.Now()
-		free, err := c.take(ctx, c.order.Key)
-		if err != nil {
-			return err
-		}
-		waited := int64(time.Since(began))
+	obtain := func(ctx context.Context) (free, error) { return c.take(ctx, c.order.Key) }
+	use := func(free free) error {
 		if c.order.Hold > 0 {
 			time.Sleep(c.order.Hold)
 		}
-		if err := free(ctx); err != nil {
+		return free(ctx)
+	}
+	for !c.over.Load() {
+		if err := turns.Try(ctx, &who.Caller, obtain, use); err != nil {
 			return err
 		}
-		who.turns.Add(1)
-		who.waited.Add(waited)
-		who.longest.Store(max(waited, who.longest.Load()))
 	}
 	return nil
 }
@@ -77,10 +74,9 @@ func (c *crowd) read() (r task.Reading, err error) {
 		return r, fmt.Errorf("%s: %w", c.order.Way, *failed)
 	}
 	for i := range c.each {
-		who := &c.each[i]
-		r.Turns = append(r.Turns, int(who.turns.Load()))
-		r.Waited += time.Duration(who.waited.Load())
-		r.Longest = max(r.Longest, time.Duration(who.longest.Swap(0)))
+		had := c.each[i].Read()
+		r.Turns = append(r.Turns, had.Turns)
+		r.Waits.Join(had.Waits)
 	}
 	return r, used(&r)
 }

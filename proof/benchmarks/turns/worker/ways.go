@@ -30,7 +30,7 @@ func taking(order task.Order) (take, func(), error) {
 		return byRueidis(order.Addr)
 	case task.Mutex:
 		var mu sync.Mutex
-		return func(context.Context, string) (func(context.Context) error, error) {
+		return func(context.Context, string) (free, error) {
 			mu.Lock()
 			return func(context.Context) error { mu.Unlock(); return nil }, nil
 		}, func() {}, nil
@@ -57,7 +57,7 @@ func taking(order task.Order) (take, func(), error) {
 // ours takes a key by this library.
 func ours(rdb *redis.Client, closed func(), opt *redislock.Options) (take, func(), error) {
 	client := redislock.New(rdb)
-	return func(ctx context.Context, key string) (func(context.Context) error, error) {
+	return func(ctx context.Context, key string) (free, error) {
 			lock, err := client.Obtain(ctx, []string{key}, ttl, opt)
 			if err != nil {
 				return nil, err
@@ -71,7 +71,7 @@ func ours(rdb *redis.Client, closed func(), opt *redislock.Options) (take, func(
 
 func byBSM(rdb *redis.Client, interval time.Duration) take {
 	client := bsm.New(rdb)
-	return func(ctx context.Context, key string) (func(context.Context) error, error) {
+	return func(ctx context.Context, key string) (free, error) {
 		lock, err := client.Obtain(ctx, key, ttl, &bsm.Options{RetryStrategy: bsm.LinearBackoff(interval)})
 		if err != nil {
 			return nil, err
@@ -92,7 +92,7 @@ func byRueidis(addr string) (take, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return func(ctx context.Context, key string) (func(context.Context) error, error) {
+	return func(ctx context.Context, key string) (free, error) {
 		for {
 			tried, cancel := context.WithTimeout(ctx, stall)
 			_, release, err := locker.WithContext(tried, key)
