@@ -57,12 +57,12 @@ func checks() []Check {
 		{"scripts", "have scripts been slow, and when is the server BUSY", checkScripts},
 		{"buffers", "are subscribers disconnected because of their buffers", checkBuffers},
 		{"connections", "are there connections left, and are dead ones closed", checkConnections},
-		{"lifetimes", "are there keys of locks that never end", checkLifetimes},
-		{"foreign", "do keys of locks hold something that is no lock", checkForeign},
-		{"lines", "do waiters stand in line that are gone", checkLines},
-		{"starved", "do programs that see no line take its key past it", checkStarved},
-		{"deadlocks", "do callers wait for each other", checkDeadlocks},
-		{"libraries", "do other libraries use the same names for locks", checkLibraries},
+		{"lifetimes", "are there keys of locks that never end", ofKeys(checkLifetimes)},
+		{"foreign", "do keys of locks hold something that is no lock", ofKeys(checkForeign)},
+		{"lines", "do waiters stand in line that are gone", ofKeys(checkLines)},
+		{"starved", "do programs that see no line take its key past it", ofKeys(checkStarved)},
+		{"deadlocks", "do callers wait for each other", ofKeys(checkDeadlocks)},
+		{"libraries", "do other libraries use the same names for locks", ofKeys(checkLibraries)},
 	}
 }
 
@@ -143,6 +143,12 @@ func isDisabled(err error) bool {
 	text := strings.ToLower(err.Error())
 	return strings.HasPrefix(text, "err ") &&
 		(strings.Contains(text, "unknown command") || strings.Contains(text, "unknown subcommand") || strings.Contains(text, "unsupported"))
+}
+
+// after says what was found before something could not be looked at.
+func (f Finding) after(found string) Finding {
+	f.Found = found + " " + f.Found
+	return f
 }
 
 // on says which server a finding is about.

@@ -29,8 +29,7 @@ func checkBuffers(ctx context.Context, p *patient) []Finding {
 		if err != nil {
 			f := judgeBuffers(hard, soft, nil)
 			if f.Status == OK {
-				f = notSeen(err, "+client|list")
-				f.Found = "the limit is wide enough; what subscribers have not read " + f.Found
+				f = notSeen(err, "+client|list").after("the limit is wide enough; what subscribers have not read")
 			}
 			return f
 		}
@@ -107,9 +106,7 @@ func checkConnections(_ context.Context, p *patient) []Finding {
 		}
 		idle, err := n.number("timeout")
 		if err != nil {
-			f := notSeen(err, "+config|get")
-			f.Found = "there are connections left; when one is closed " + f.Found
-			return f
+			return notSeen(err, "+config|get").after("there are connections left; when one is closed")
 		}
 		keepAlive, err := n.number("tcp-keepalive")
 		if err != nil {

@@ -26,9 +26,7 @@ func checkSlots(ctx context.Context, p *patient) []Finding {
 		}
 		nodes, err := n.rdb.ClusterNodes(ctx).Result()
 		if err != nil {
-			f := notSeen(err, "+cluster|nodes")
-			f.Found = "every slot is served; whether one is on the move " + f.Found
-			return f
+			return notSeen(err, "+cluster|nodes").after("every slot is served; whether one is on the move")
 		}
 		return judgeMoves(movesIn(nodes))
 	})

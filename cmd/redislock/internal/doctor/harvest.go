@@ -39,6 +39,17 @@ func (p *patient) harvested(ctx context.Context) *harvest {
 	return p.keys
 }
 
+// ofKeys makes a check of what the scan has found.
+func ofKeys(look func(context.Context, *patient, *harvest) []Finding) func(context.Context, *patient) []Finding {
+	return func(ctx context.Context, p *patient) []Finding {
+		h := p.harvested(ctx)
+		if h.err != nil {
+			return []Finding{notSeen(h.err, h.rule)}
+		}
+		return look(ctx, p, h)
+	}
+}
+
 // isScoped reports whether the user has said which keys are locks.
 func (p *patient) isScoped() bool { return p.conn.Prefix != "" || p.opts.pattern != "" }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/count"
 )
 
-// inspected is how many keys are inspected at once.
-const inspected = 50
+// together is how many keys are inspected at once.
+const together = 50
 
 // scanned is a finding about all keys: of what was not seen, or fine.
 func (h *harvest) scanned(text string) Finding {
@@ -24,12 +24,8 @@ func (h *harvest) scanned(text string) Finding {
 }
 
 // checkLifetimes looks for keys of ours that have no TTL.
-func checkLifetimes(ctx context.Context, p *patient) []Finding {
-	h := p.harvested(ctx)
-	switch {
-	case h.err != nil:
-		return []Finding{notSeen(h.err, h.rule)}
-	case len(h.endless) == 0:
+func checkLifetimes(_ context.Context, _ *patient, h *harvest) []Finding {
+	if len(h.endless) == 0 {
 		return []Finding{h.scanned("every key of a lock has a TTL")}
 	}
 	return []Finding{bad(Fault, fmt.Sprintf("%s of locks without a TTL: %s", count.Of(len(h.endless), "key"), some(h.endless)),
@@ -38,26 +34,16 @@ func checkLifetimes(ctx context.Context, p *patient) []Finding {
 }
 
 // checkForeign looks for keys that nobody can lock.
-func checkForeign(ctx context.Context, p *patient) []Finding {
-	h := p.harvested(ctx)
+func checkForeign(_ context.Context, p *patient, h *harvest) []Finding {
 	switch {
-	case h.err != nil:
-		return []Finding{notSeen(h.err, h.rule)}
 	case len(h.foreign) == 0 && p.isScoped():
 		return []Finding{h.scanned("no key there is foreign")}
 	case len(h.foreign) == 0:
 		return []Finding{h.scanned("no key beside which something of a lock stands is foreign (--prefix or PATTERN finds more)")}
 	}
-	return []Finding{bad(Fault, fmt.Sprintf("%s foreign: %s", count.Of(len(h.foreign), "key")+isOrAre(len(h.foreign)), some(h.foreign)),
+	return []Finding{bad(Fault, fmt.Sprintf("%s foreign: %s", count.Either(len(h.foreign), "key is", "keys are"), some(h.foreign)),
 		"They hold something that is no lock: a string without a TTL, or another type. The library never overwrites that, so nobody can lock these keys: every Obtain is refused (ModeForeign).",
 		"give data and locks names of their own, such as lock: before those of locks. redislock show KEY says what a key holds; redis-cli DEL KEY, if nobody needs that.")}
-}
-
-func isOrAre(n int) string {
-	if n == 1 {
-		return " is"
-	}
-	return " are"
 }
 
 // some names the first of many keys.
@@ -74,18 +60,25 @@ func some(names []string) string {
 }
 
 // checkLines looks for waiters that have not asked for 15 s.
-func checkLines(ctx context.Context, p *patient) []Finding {
-	h := p.harvested(ctx)
-	if h.err != nil {
-		return []Finding{notSeen(h.err, h.rule)}
-	}
+func checkLines(ctx context.Context, p *patient, h *harvest) []Finding {
+	return p.inspected(ctx, h.lined, func(_ *redislock.Client, states []redislock.KeyState) ([]Finding, error) {
+		return []Finding{h.judgeLines(states, p.opts.redis.Again())}, nil
+	})
+}
+
+// inspected judges those of some keys in Redis that stand behind the prefix.
+func (p *patient) inspected(ctx context.Context, names []string, judge func(*redislock.Client, []redislock.KeyState) ([]Finding, error)) []Finding {
 	client := p.conn.Client()
 	defer client.Close()
-	states, err := p.inspect(ctx, client, h.lined)
+	states, err := p.inspect(ctx, client, names)
+	var found []Finding
+	if err == nil {
+		found, err = judge(client, states)
+	}
 	if err != nil {
 		return []Finding{{Status: Unknown, Found: "could not be looked at: " + err.Error()}}
 	}
-	return []Finding{h.judgeLines(states, p.opts.redis.Again())}
+	return found
 }
 
 // inspect looks at those of some keys in Redis that stand behind the prefix.
@@ -96,7 +89,7 @@ func (p *patient) inspect(ctx context.Context, client *redislock.Client, names [
 			keys = append(keys, key)
 		}
 	}
-	for part := range slices.Chunk(keys, inspected) {
+	for part := range slices.Chunk(keys, together) {
 		some, err := client.Inspect(ctx, part)
 		if err != nil {
 			return nil, err
@@ -107,31 +100,23 @@ func (p *patient) inspect(ctx context.Context, client *redislock.Client, names [
 }
 
 // checkDeadlocks looks for callers who wait for each other.
-func checkDeadlocks(ctx context.Context, p *patient) []Finding {
-	h := p.harvested(ctx)
-	if h.err != nil {
-		return []Finding{notSeen(h.err, h.rule)}
-	}
-	client := p.conn.Client()
-	defer client.Close()
-	states, err := p.inspect(ctx, client, h.waited)
-	var circles []tree.Circle
-	if err == nil {
-		circles, err = tree.Circles(ctx, p.conn, client.Inspect, states)
-	}
-	if err != nil {
-		return []Finding{{Status: Unknown, Found: "could not be looked at: " + err.Error()}}
-	}
-	var found []Finding
+func checkDeadlocks(ctx context.Context, p *patient, h *harvest) []Finding {
+	return p.inspected(ctx, h.waited, func(client *redislock.Client, states []redislock.KeyState) ([]Finding, error) {
+		circles, err := tree.Circles(ctx, p.conn, client.Inspect, states)
+		return h.judgeCircles(circles, p.opts.redis.Again()), err
+	})
+}
+
+func (h *harvest) judgeCircles(circles []tree.Circle, again string) (found []Finding) {
 	if text := tree.Told(circles, true); text != "" {
 		found = append(found, bad(Fault, text,
 			"Nobody in it can go on until one of them gives up, or loses its lease. Whoever comes for one of these keys waits, too.",
-			"redislock tree"+p.opts.redis.Again()+" --deadlocks says which key to break. Then obtain all keys as one set, or in one order; or bound the waits with Options.Wait."))
+			"redislock tree"+again+" --deadlocks says which key to break. Then obtain all keys as one set, or in one order; or bound the waits with Options.Wait."))
 	}
 	if text := tree.Told(circles, false); text != "" {
 		found = append(found, bad(Warning, text,
 			"Processes hold what others of these wait for; another goroutine may free it in a moment. A circle that stands for minutes is a deadlock.",
-			"look again with redislock tree"+p.opts.redis.Again()+" --deadlocks. WithCaller gives each request an id, with which it is certain, or no circle at all."))
+			"look again with redislock tree"+again+" --deadlocks. WithCaller gives each request an id, with which it is certain, or no circle at all."))
 	}
 	if len(found) == 0 {
 		found = append(found, h.scanned("nobody waits for somebody who waits for him"))
@@ -161,11 +146,7 @@ func (h *harvest) judgeLines(states []redislock.KeyState, again string) Finding 
 }
 
 // checkLibraries looks for locks of others.
-func checkLibraries(ctx context.Context, p *patient) []Finding {
-	h := p.harvested(ctx)
-	if h.err != nil {
-		return []Finding{notSeen(h.err, h.rule)}
-	}
+func checkLibraries(_ context.Context, p *patient, h *harvest) []Finding {
 	var found []Finding
 	for _, library := range []string{bsm, redsync, redisson} {
 		if names := h.aliens[library]; len(names) > 0 {

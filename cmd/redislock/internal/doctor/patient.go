@@ -83,10 +83,7 @@ func (p *patient) findSingle(ctx context.Context, rdb *redis.Client) {
 	primary := newNode(ctx, rdb.Options().Addr, rdb)
 	p.nodes = append(p.nodes, primary)
 	for _, replica := range primary.replicas() {
-		addr := net.JoinHostPort(replica["ip"], replica["port"])
-		n := newNode(ctx, addr, bounded(rdb.Options(), addr))
-		n.isReplica = true
-		p.nodes = append(p.nodes, n)
+		p.add(ctx, rdb.Options(), net.JoinHostPort(replica["ip"], replica["port"]), 0, true)
 	}
 }
 
@@ -111,9 +108,7 @@ func (p *patient) findSentinels(ctx context.Context, where string) error {
 			continue
 		}
 		for i, addr := range addrs {
-			n := newNode(ctx, addr, bounded(plain, addr))
-			n.isReplica = i > 0
-			p.nodes = append(p.nodes, n)
+			p.add(ctx, plain, addr, 0, i > 0)
 		}
 		return nil
 	}
@@ -185,6 +180,12 @@ func (p *patient) findCluster(ctx context.Context, rdb *redis.ClusterClient) err
 	if err != nil {
 		return err
 	}
+	o := rdb.Options()
+	plain := &redis.Options{
+		Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig, Protocol: o.Protocol,
+		CredentialsProvider: o.CredentialsProvider, CredentialsProviderContext: o.CredentialsProviderContext,
+		StreamingCredentialsProvider: o.StreamingCredentialsProvider,
+	}
 	shards := map[string]int{} // by the address of any node
 	for _, s := range slots {
 		shard, known := shards[s.Nodes[0].Addr]
@@ -194,7 +195,7 @@ func (p *patient) findCluster(ctx context.Context, rdb *redis.ClusterClient) err
 		for i, one := range s.Nodes {
 			if _, seen := shards[one.Addr]; !seen {
 				shards[one.Addr] = shard
-				p.addNode(ctx, rdb, one.Addr, shard, i > 0)
+				p.add(ctx, plain, one.Addr, shard, i > 0)
 			}
 		}
 	}
@@ -209,19 +210,15 @@ func (p *patient) findCluster(ctx context.Context, rdb *redis.ClusterClient) err
 				shard = -1
 			}
 			shards[one.addr] = shard
-			p.addNode(ctx, rdb, one.addr, shard, true)
+			p.add(ctx, plain, one.addr, shard, true)
 		}
 	}
 	return nil
 }
 
-func (p *patient) addNode(ctx context.Context, rdb *redis.ClusterClient, addr string, shard int, isReplica bool) {
-	o := rdb.Options()
-	n := newNode(ctx, addr, bounded(&redis.Options{
-		Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig, Protocol: o.Protocol,
-		CredentialsProvider: o.CredentialsProvider, CredentialsProviderContext: o.CredentialsProviderContext,
-		StreamingCredentialsProvider: o.StreamingCredentialsProvider,
-	}, addr))
+// add looks at one more server.
+func (p *patient) add(ctx context.Context, o *redis.Options, addr string, shard int, isReplica bool) {
+	n := newNode(ctx, addr, bounded(o, addr))
 	n.isReplica, n.shard = isReplica, shard
 	p.nodes = append(p.nodes, n)
 }

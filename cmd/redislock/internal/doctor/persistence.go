@@ -20,9 +20,7 @@ func checkPersistence(_ context.Context, p *patient) []Finding {
 		}
 		fsync, err := n.setting("appendfsync")
 		if err != nil {
-			f := notSeen(err, "+config|get")
-			f.Found = "there is an append-only file; how often it is written to the disk " + f.Found
-			return f
+			return notSeen(err, "+config|get").after("there is an append-only file; how often it is written to the disk")
 		}
 		return judgeLog(fsync)
 	})

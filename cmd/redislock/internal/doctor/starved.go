@@ -65,7 +65,7 @@ func idOf(entries []string) string {
 
 // glance looks at lines and their keys once.
 func (p *patient) glance(ctx context.Context, lines []*overlooked) error {
-	for part := range slices.Chunk(lines, inspected) {
+	for part := range slices.Chunk(lines, together) {
 		pipe := p.conn.RDB.Pipeline()
 		before, values, after := make([]*redis.StringSliceCmd, len(part)), make([]*redis.StringCmd, len(part)), make([]*redis.StringSliceCmd, len(part))
 		for i, o := range part {
@@ -105,11 +105,7 @@ func (p *patient) overlook(ctx context.Context, lines []*overlooked) ([]*overloo
 }
 
 // checkStarved looks for keys that change hands while the same waiter stands first in their line.
-func checkStarved(ctx context.Context, p *patient) []Finding {
-	h := p.harvested(ctx)
-	if h.err != nil {
-		return []Finding{notSeen(h.err, h.rule)}
-	}
+func checkStarved(ctx context.Context, p *patient, h *harvest) []Finding {
 	var lines []*overlooked
 	for _, key := range h.lined {
 		if strings.HasPrefix(key, p.conn.Prefix) {

@@ -123,18 +123,13 @@ func without(name, version string, cluster bool) string {
 
 // less compares versions number by number.
 func less(a, b string) bool {
-	x, y := strings.Split(a, "."), strings.Split(b, ".")
-	for i := range max(len(x), len(y)) {
-		var m, n int
-		if i < len(x) {
-			m, _ = strconv.Atoi(x[i])
-		}
-		if i < len(y) {
-			n, _ = strconv.Atoi(y[i])
-		}
-		if m != n {
-			return m < n
-		}
+	x, y := numbersOf(a), numbersOf(b)
+	return slices.Compare(x[:], y[:]) < 0
+}
+
+func numbersOf(version string) (all [4]int) {
+	for i, text := range strings.SplitN(version, ".", len(all)) {
+		all[i], _ = strconv.Atoi(text)
 	}
-	return false
+	return all
 }
