@@ -27,23 +27,31 @@ func newLines(r io.Reader) *lines { return &lines{bufio.NewReader(r)} }
 // yes waits for a line, and reports whether it says yes. The end of the input is no answer, and so means no. If ctx ends it
 // does not wait any more; the lines are not to be used then.
 func (l *lines) yes(ctx context.Context) (bool, error) {
-	type answer struct {
-		text string
-		err  error
+	a := await(ctx, func() (string, error) { return l.r.ReadString('\n') })
+	if a.err != nil && !errors.Is(a.err, io.EOF) {
+		return false, a.err
 	}
-	answers := make(chan answer, 1)
+	word := strings.ToLower(strings.TrimSpace(a.got))
+	return a.err == nil && (word == "y" || word == "yes"), nil
+}
+
+// An outcome is what a function has returned.
+type outcome[T any] struct {
+	got T
+	err error
+}
+
+// await calls a function. If ctx ends it is not waited for any more; then the error is why ctx has ended.
+func await[T any](ctx context.Context, fn func() (T, error)) (of outcome[T]) {
+	done := make(chan outcome[T], 1)
 	go func() {
-		text, err := l.r.ReadString('\n')
-		answers <- answer{text, err}
+		got, err := fn()
+		done <- outcome[T]{got, err}
 	}()
 	select {
-	case a := <-answers:
-		if a.err != nil && !errors.Is(a.err, io.EOF) {
-			return false, a.err
-		}
-		word := strings.ToLower(strings.TrimSpace(a.text))
-		return a.err == nil && (word == "y" || word == "yes"), nil
+	case of = <-done:
 	case <-ctx.Done():
-		return false, context.Cause(ctx)
+		of.err = context.Cause(ctx)
 	}
+	return of
 }

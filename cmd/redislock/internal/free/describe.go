@@ -61,26 +61,30 @@ func describe(h redislock.Holder) string {
 	return fmt.Sprintf("%s, %s left", text, cli.Duration(h.TTL))
 }
 
-// lead says how a key is held.
-func lead(s redislock.KeyState) string {
-	if len(s.Holders) == 0 {
-		return "free"
-	}
-	return fmt.Sprintf("%s-locked by ", s.Mode)
-}
-
 // writeStates shows who holds keys, and who has them next.
 func writeStates(w io.Writer, states []redislock.KeyState) {
 	for _, s := range states {
-		what := lead(s)
-		for i, h := range s.Holders {
-			if i > 0 {
-				what += "\n  and by "
-			}
-			what += describe(h)
-		}
-		cli.Say(w, "%s: %s\n%s", cli.Text(s.Key), what, next(s))
+		cli.Say(w, "%s: %s\n%s", cli.Text(s.Key), holding(s, len(s.Holders), "\n  and by "), next(s))
 	}
+}
+
+// who lists the holders of a key in one line.
+func who(s redislock.KeyState) string { return holding(s, 3, " and by ") }
+
+// holding says how a key is held, and by whom: at most so many of them.
+func holding(s redislock.KeyState, most int, and string) string {
+	if len(s.Holders) == 0 {
+		return "free"
+	}
+	var names []string
+	for i, h := range s.Holders {
+		if i == most {
+			names = append(names, fmt.Sprintf("%d others", len(s.Holders)-most))
+			break
+		}
+		names = append(names, describe(h))
+	}
+	return fmt.Sprintf("%s-locked by %s", s.Mode, strings.Join(names, and))
 }
 
 // next says who waits for a key, in a line of its own; empty if nobody does.
@@ -102,21 +106,4 @@ func next(s redislock.KeyState) string {
 		return fmt.Sprintf("  a writer waits: %s\n", name(s.Intent.Metadata, s.Intent.Caller))
 	}
 	return ""
-}
-
-// who lists the holders of a key in one line.
-func who(s redislock.KeyState) string {
-	if len(s.Holders) == 0 {
-		return "free"
-	}
-	const most = 3
-	var names []string
-	for i, h := range s.Holders {
-		if i == most {
-			names = append(names, fmt.Sprintf("%d others", len(s.Holders)-most))
-			break
-		}
-		names = append(names, describe(h))
-	}
-	return lead(s) + strings.Join(names, " and by ")
 }

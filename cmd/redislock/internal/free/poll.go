@@ -59,10 +59,8 @@ func (w *waiting) look(ctx context.Context, last sight) (sight, error) {
 		return sight{states: last.states, ttl: noTTL}, err
 	}
 	now := sight{free: free, states: states, ttl: noTTL} // free for readers: whatever is there, it is no lock of a writer
-	for _, s := range states {
-		if now.blocker == "" && blocks(s, w.read) {
-			now.blocker = s.Key
-		}
+	if i := slices.IndexFunc(states, func(s redislock.KeyState) bool { return blocks(s, w.read) }); i >= 0 {
+		now.blocker = states[i].Key
 	}
 	return now, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/internal/count"
+	"github.com/seed-14de3678/redislock/internal/pace"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
@@ -122,25 +123,22 @@ func names(keys []string) (all []cli.KeyName) {
 
 // untilFree looks until the keys are free.
 func (w *waiting) untilFree(ctx context.Context) error {
-	var pace pacer
+	var pauses pacer
 	for {
-		now, err := w.ask(ctx)
+		last := w.last
+		seen := await(ctx, func() (sight, error) { return w.look(ctx, last) }) // whatever the time-outs of the connection are
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case err != nil && !passes(err):
-			return err
+		case seen.err != nil && !passes(seen.err):
+			return seen.err
 		}
-		w.last = now
-		w.note(err)
-		if now.free {
+		w.last = seen.got
+		w.note(seen.err)
+		if w.last.free {
 			return nil
 		}
-		timer := time.NewTimer(pace.next(now.ttl))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !pace.Sleep(ctx, pauses.next(w.last.ttl)) {
 			return context.Cause(ctx)
 		}
 	}
@@ -150,25 +148,6 @@ func (w *waiting) untilFree(ctx context.Context) error {
 func passes(err error) bool {
 	_, said := errors.AsType[*cli.StatusError](err)
 	return !said && wire.Classify(err) != wire.Final
-}
-
-// ask is a look that is not waited for when ctx ends, whatever the time-outs of the connection are.
-func (w *waiting) ask(ctx context.Context) (sight, error) {
-	type answer struct {
-		sight
-		err error
-	}
-	answers, last := make(chan answer, 1), w.last
-	go func() {
-		now, err := w.look(ctx, last)
-		answers <- answer{now, err}
-	}()
-	select {
-	case a := <-answers:
-		return a.sight, a.err
-	case <-ctx.Done():
-		return last, context.Cause(ctx)
-	}
 }
 
 // note says for whom it waits, once; and that Redis does not answer, or answers again.
@@ -212,24 +191,15 @@ func (w *waiting) lookAgain(ctx context.Context) error {
 
 // blocked says which key is held by whom.
 func blocked(states []redislock.KeyState, read bool) string {
-	var first *redislock.KeyState
-	more := 0
-	for i := range states {
-		switch {
-		case !blocks(states[i], read):
-		case first == nil:
-			first = &states[i]
-		default:
-			more++
-		}
-	}
-	switch {
-	case first == nil:
+	held := slices.DeleteFunc(slices.Clone(states), func(s redislock.KeyState) bool { return !blocks(s, read) })
+	if len(held) == 0 {
 		return "the keys are not free at one moment"
-	case more > 0:
-		return fmt.Sprintf("%s is %s, and %s", cli.Text(first.Key), who(*first), count.Of(more, "more key"))
 	}
-	return fmt.Sprintf("%s is %s", cli.Text(first.Key), who(*first))
+	text := fmt.Sprintf("%s is %s", cli.Text(held[0].Key), who(held[0]))
+	if more := len(held) - 1; more > 0 {
+		text += ", and " + count.Of(more, "more key")
+	}
+	return text
 }
 
 // blocks reports whether somebody holds a key in a way that is waited for.
