@@ -148,28 +148,33 @@ func (b *bank) read(ctx context.Context, which ...int) ([]int, error) {
 	for i, account := range which {
 		keys[i] = b.balances[account]
 	}
-	values, err := b.server.RDB.MGet(ctx, keys...).Result()
-	if err != nil {
-		return nil, err
-	}
-	balances := make([]int, len(values))
-	for i, value := range values {
-		text, _ := value.(string)
+	texts, err := b.stored(ctx, keys)
+	balances := make([]int, len(texts))
+	for i, text := range texts {
 		if balances[i], err = strconv.Atoi(text); err != nil {
 			return nil, fmt.Errorf("%s: %w", keys[i], err)
 		}
 	}
-	return balances, nil
+	return balances, err
+}
+
+// stored is what some keys hold at one moment; empty: nothing.
+func (b *bank) stored(ctx context.Context, keys []string) ([]string, error) {
+	values, err := b.server.RDB.MGet(ctx, keys...).Result()
+	texts := make([]string, len(values))
+	for i, value := range values {
+		texts[i], _ = value.(string)
+	}
+	return texts, err
 }
 
 // sum counts the money.
-func (b *bank) sum(ctx context.Context) (int, error) {
+func (b *bank) sum(ctx context.Context) (total int, err error) {
 	which := make([]int, accounts)
 	for i := range which {
 		which[i] = i
 	}
 	balances, err := b.read(ctx, which...)
-	total := 0
 	for _, balance := range balances {
 		total += balance
 	}
@@ -178,13 +183,9 @@ func (b *bank) sum(ctx context.Context) (int, error) {
 
 // observe looks at all locks in one command, so that it sees them as they are at one moment.
 func (b *bank) observe(ctx context.Context, seen *sightings) error {
-	values, err := b.server.RDB.MGet(ctx, b.locks...).Result()
+	stored, err := b.stored(ctx, b.locks)
 	if err != nil {
 		return err
-	}
-	stored := make([]string, len(values))
-	for i, value := range values {
-		stored[i], _ = value.(string)
 	}
 	whole, partial := census(stored)
 	seen.snapshots++

@@ -3,6 +3,8 @@ package demo
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
 // A stage is what the acts have in common.
@@ -66,11 +69,11 @@ func (s *stage) note(format string, args ...any) { s.screen.Line("   "+format, a
 
 // verdict ends an act.
 func (s *stage) verdict(v verdict) {
-	if v.ok() {
-		s.note("%s %s", s.screen.Paint(cli.Green, "✓"), v.String())
-	} else {
-		s.note("%s %s", s.screen.Paint(cli.Red, "✗"), v.String())
+	colour, sign := cli.Green, "✓"
+	if !v.ok() {
+		colour, sign = cli.Red, "✗"
 	}
+	s.note("%s %s", s.screen.Paint(colour, sign), v.String())
 }
 
 // span returns how long something takes that lasts for d at the usual pace.
@@ -82,14 +85,8 @@ func (s *stage) clear() error {
 	s.client.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), tidyUp)
 	defer cancel()
-	s.mu.Lock()
-	names := make([]string, 0, len(s.keys))
-	for name := range s.keys {
-		names = append(names, name)
-	}
-	s.mu.Unlock()
 	var err error
-	if len(names) > 0 {
+	if names := slices.Collect(maps.Keys(s.keys)); len(names) > 0 {
 		err = s.server.RDB.Del(ctx, names...).Err()
 	}
 	if closed := s.server.Close(); err == nil {
@@ -120,12 +117,8 @@ func together(ctx context.Context, n int, fn func(ctx context.Context, i int) er
 
 // sleep waits for d. It returns an error if ctx ends before.
 func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
+	if !pace.Sleep(ctx, d) {
 		return context.Cause(ctx)
 	}
+	return nil
 }

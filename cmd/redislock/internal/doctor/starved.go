@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/internal/count"
+	"github.com/seed-14de3678/redislock/internal/pace"
 	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
@@ -95,9 +96,7 @@ func (p *patient) overlook(ctx context.Context, lines []*overlooked) ([]*overloo
 			lines = slices.DeleteFunc(lines, func(o *overlooked) bool { return !o.strangers })
 		}
 		p.screen.Flash("watching %s", count.Of(len(lines), "line"))
-		select {
-		case <-time.After(glanceAt):
-		case <-ctx.Done():
+		if !pace.Sleep(ctx, glanceAt) {
 			return nil, context.Cause(ctx)
 		}
 	}
