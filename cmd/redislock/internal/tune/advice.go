@@ -73,15 +73,15 @@ func because(results []result, r ranking, good, bad int, floor time.Duration) st
 	return text
 }
 
-func moreLocks(good, bad *slice, _ time.Duration) string {
+func moreLocks(good, bad *part, _ time.Duration) string {
 	return times(bad.each(bad.Length.Seconds())/good.each(good.Length.Seconds())) + " as many acquisitions"
 }
 
-func lessWaiting(good, bad *slice, floor time.Duration) string {
+func lessWaiting(good, bad *part, floor time.Duration) string {
 	return times(float64(waited(bad, floor))/float64(waited(good, floor))) + " less waiting for each lock"
 }
 
-func shorterWaits(good, bad *slice, floor time.Duration) string {
+func shorterWaits(good, bad *part, floor time.Duration) string {
 	if _, bound := good.Waits.Quantile(.99); bound {
 		return "" // nobody knows how long it is
 	}
@@ -93,20 +93,20 @@ func shorterWaits(good, bad *slice, floor time.Duration) string {
 	return "a p99 of the wait that is " + atLeast + times(ratio) + " shorter"
 }
 
-func fewerCommands(good, bad *slice, _ time.Duration) string {
+func fewerCommands(good, bad *part, _ time.Duration) string {
 	return fmt.Sprintf("%.1f commands fewer for each acquisition", bad.commandsEach()-good.commandsEach())
 }
 
-func fairer(good, bad *slice, _ time.Duration) string {
+func fairer(good, bad *part, _ time.Duration) string {
 	return fmt.Sprintf("a fairness of %.2f instead of %.2f", fairness(good), fairness(bad))
 }
 
-func fewerInVain(good, bad *slice, _ time.Duration) string {
+func fewerInVain(good, bad *part, _ time.Duration) string {
 	return fmt.Sprintf("%s of its attempts in vain instead of %s", inVain(good), inVain(bad))
 }
 
 // inVain is the share of those who gave up.
-func inVain(s *slice) string {
+func inVain(s *part) string {
 	return fmt.Sprintf("%.0f %%", 100*float64(s.GaveUp)/float64(max(s.GaveUp+s.acquired(), 1)))
 }
 

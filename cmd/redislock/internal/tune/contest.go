@@ -60,14 +60,14 @@ func (t *tune) compete(ctx context.Context, srv *server, screen *cli.Screen) ([]
 }
 
 // play plays a slice when the one before it has left nothing behind.
-func (s *server) play(ctx context.Context, all players, o order) (seen slice, err error) {
+func (s *server) play(ctx context.Context, all players, o order) (seen part, err error) {
 	if err := s.settle(ctx); err != nil {
-		return slice{}, err
+		return part{}, err
 	}
 	window := make(chan time.Duration, 1)
 	watching, stop := context.WithCancel(ctx)
 	go func() { window <- s.watch(watching, o) }()
-	if seen.part, err = all.play(ctx, o); err != nil {
+	if seen, err = all.play(ctx, o); err != nil {
 		stop()
 	}
 	seen.serverCPU = <-window

@@ -41,6 +41,8 @@ type part struct {
 	Late     time.Duration // see probe
 	Watched  time.Duration
 
+	serverCPU time.Duration // that the server has used, which no process knows
+
 	Error  string // why there is no more; empty: all went well
 	Status int    // the exit status for it; 0: none of its own
 }
@@ -72,6 +74,7 @@ func (p *part) sum(other part) {
 	p.CPU += other.CPU
 	p.Late += other.Late
 	p.Watched += other.Watched
+	p.serverCPU += other.serverCPU
 }
 
 // acquired is how many locks all workers had.

@@ -38,7 +38,7 @@ func picture(results []result, r ranking, floor time.Duration) ([]byte, error) {
 }
 
 // waitPoints are the quantiles that there are. Below the floor there is nothing to see.
-func waitPoints(s *slice, floor time.Duration) (points []plot.Point) {
+func waitPoints(s *part, floor time.Duration) (points []plot.Point) {
 	for _, one := range drawn {
 		d, bound := s.Waits.Quantile(1 - 1/one)
 		points = append(points, plot.Point{At: one, Value: float64(max(d, floor/10)) / float64(time.Microsecond)})

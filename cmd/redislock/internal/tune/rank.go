@@ -12,28 +12,21 @@ import (
 // A result is what was seen of one policy.
 type result struct {
 	policy
-	slices []slice
-	all    slice // all of them together
-}
-
-// A slice is what was seen of one policy in one slice.
-type slice struct {
-	part
-	serverCPU time.Duration
+	slices []part
+	all    part // all of them together
 }
 
 // add enters a slice.
-func (r *result) add(s slice) {
+func (r *result) add(s part) {
 	r.slices = append(r.slices, s)
-	r.all.add(s.part)
-	r.all.serverCPU += s.serverCPU
+	r.all.add(s)
 }
 
 // each divides among the locks that were had. A slice in which nobody had one counts as if there had been half a lock.
-func (s *slice) each(sum float64) float64 { return sum / (float64(s.acquired()) + .5) }
+func (s *part) each(sum float64) float64 { return sum / (float64(s.acquired()) + .5) }
 
 // perSecond is how many locks were had in a second.
-func (s *slice) perSecond() float64 {
+func (s *part) perSecond() float64 {
 	if s.Length <= 0 {
 		return 0
 	}
@@ -41,31 +34,31 @@ func (s *slice) perSecond() float64 {
 }
 
 // commandsEach is how many commands were sent for each lock.
-func (s *slice) commandsEach() float64 {
+func (s *part) commandsEach() float64 {
 	return float64(s.Commands) / float64(max(s.acquired(), 1))
 }
 
 // cpuEach is how much time the server has used for each lock.
-func (s *slice) cpuEach() time.Duration {
+func (s *part) cpuEach() time.Duration {
 	return s.serverCPU / time.Duration(max(s.acquired(), 1))
 }
 
 // A metric is what policies are compared by: the more, the worse.
 type metric struct {
-	of func(s *slice, floor time.Duration) float64
+	of func(s *part, floor time.Duration) float64
 	// better says by how much a policy is better than another one, of whose metric its own is the better.
-	better func(good, bad *slice, floor time.Duration) string
+	better func(good, bad *part, floor time.Duration) string
 }
 
 // metrics are what there is to say about a policy. All but the last make up the score. That one is the longest waits: in a
 // single slice they are too much a matter of chance, and they follow from the mean wait and the fairness.
 var metrics = []metric{
-	{func(s *slice, _ time.Duration) float64 { return s.each(s.Length.Seconds()) }, moreLocks},
-	{func(s *slice, floor time.Duration) float64 { return waited(s, floor).Seconds() }, lessWaiting},
-	{func(s *slice, _ time.Duration) float64 { return s.each(float64(max(s.Commands, 1))) }, fewerCommands},
-	{func(s *slice, _ time.Duration) float64 { return 1 / fairness(s) }, fairer},
-	{func(s *slice, _ time.Duration) float64 { return s.each(float64(s.acquired()+s.GaveUp) + .5) }, fewerInVain},
-	{func(s *slice, floor time.Duration) float64 { return long(s, floor).Seconds() }, shorterWaits},
+	{func(s *part, _ time.Duration) float64 { return s.each(s.Length.Seconds()) }, moreLocks},
+	{func(s *part, floor time.Duration) float64 { return waited(s, floor).Seconds() }, lessWaiting},
+	{func(s *part, _ time.Duration) float64 { return s.each(float64(max(s.Commands, 1))) }, fewerCommands},
+	{func(s *part, _ time.Duration) float64 { return 1 / fairness(s) }, fairer},
+	{func(s *part, _ time.Duration) float64 { return s.each(float64(s.acquired()+s.GaveUp) + .5) }, fewerInVain},
+	{func(s *part, floor time.Duration) float64 { return long(s, floor).Seconds() }, shorterWaits},
 }
 
 // scored is how many metrics make up the score.
@@ -73,18 +66,18 @@ var scored = len(metrics) - 1
 
 // waited is how long was waited for each lock, by all workers together. Waits below the floor count as that: nobody notices
 // the difference.
-func waited(s *slice, floor time.Duration) time.Duration {
+func waited(s *part, floor time.Duration) time.Duration {
 	return max(time.Duration(s.each(float64(s.Waits.Sum))), floor)
 }
 
 // long is the wait that one in a hundred exceeds, with the same floor.
-func long(s *slice, floor time.Duration) time.Duration {
+func long(s *part, floor time.Duration) time.Duration {
 	d, _ := s.Waits.Quantile(.99)
 	return max(d, floor)
 }
 
 // fairness is never zero: if nobody has had anything all have had the same.
-func fairness(s *slice) float64 {
+func fairness(s *part) float64 {
 	if s.acquired() == 0 {
 		return 1 / float64(max(len(s.Acquired), 1))
 	}

@@ -187,8 +187,8 @@ func TestPicture(t *testing.T) {
 	results := []result{
 		played("line", random, 5, .1, usual(100, 2, 10)),
 		played("title", random, 5, .1, usual(90, 2, 12)),
-		played("nothing", random, 5, 0, func(func(float64) float64) slice { return seen([]int{0}, 0, 0, 0) }),
-		played("never", random, 5, 0, func(func(float64) float64) slice {
+		played("nothing", random, 5, 0, func(func(float64) float64) part { return seen([]int{0}, 0, 0, 0) }),
+		played("never", random, 5, 0, func(func(float64) float64) part {
 			s := seen([]int{0}, 4, 0, 0)
 			s.Waits.Add(time.Second, true)
 			return s

@@ -226,7 +226,7 @@ func (t *tune) server(conn *cli.Conn) (srv *server, err error) {
 func (t *tune) introduction(srv *server, others string) string {
 	l := &t.load
 	text := fmt.Sprintf("%s in %s, %d of %s a lock, held for %s on the average, %.0f %% readers:\n%s for %s together, %s each.\n",
-		count.Of(l.Workers, "worker"), processes(l.Processes), l.Keys, count.Of(l.Of, "key"), cli.Duration(l.mean()), 100*l.Readers,
+		count.Of(l.Workers, "worker"), count.Either(l.Processes, "process", "processes"), l.Keys, count.Of(l.Of, "key"), cli.Duration(l.mean()), 100*l.Readers,
 		fmt.Sprintf("%d policies", len(t.policies)), cli.Duration(t.plan.total(len(t.policies))), count.Of(t.plan.Rounds, "slice"))
 	switch {
 	case srv.IsMini:
@@ -239,20 +239,13 @@ func (t *tune) introduction(srv *server, others string) string {
 	return text + "\n\n"
 }
 
-func processes(n int) string {
-	if n == 1 {
-		return "1 process"
-	}
-	return fmt.Sprintf("%d processes", n)
-}
-
 // report says what was seen, and what follows.
 func (t *tune) report(to cli.Streams, srv *server, results []result, here time.Duration) error {
 	floor := floorOf(&t.load)
 	r := rank(results, floor)
 	var all part
 	for i := range results {
-		all.sum(results[i].all.part)
+		all.sum(results[i].all)
 		all.Length += results[i].all.Length
 	}
 	warnings := businessOf(all, here).warnings()
