@@ -8,25 +8,24 @@ import (
 )
 
 // advice says in sentences which policy to take, and which is the worst.
-func advice(results []result, r ranking, floor time.Duration) (sentences []string) {
-	best := r.order[0]
-	name := func(i int) string { return results[i].full() }
+func (r *ranking) advice() (sentences []string) {
+	best, last := r.results[0], len(r.results)-1
 	if r.equal == 1 {
-		sentences = append(sentences, fmt.Sprintf("Take %s: %s.", name(best), because(results, r, best, r.order[1], floor)))
+		sentences = append(sentences, fmt.Sprintf("Take %s: %s.", best.full(), r.because(1)))
 	} else {
 		var alike []string
-		for _, i := range r.order[:r.equal] {
-			alike = append(alike, name(i))
+		for _, one := range r.results[:r.equal] {
+			alike = append(alike, one.full())
 		}
 		text := "There is no difference between " + listed(alike) + " beyond what the slices differ among themselves: take whichever you like"
-		if r.equal < len(r.order) {
-			text += ", and none of the others; " + results[best].Name + " has " + because(results, r, best, r.order[r.equal], floor)
+		if r.equal <= last {
+			text += ", and none of the others; " + best.Name + " has " + r.because(r.equal)
 		}
 		sentences = append(sentences, text+".")
 	}
-	if r.worst >= 0 {
-		sentences = append(sentences, fmt.Sprintf("The worst is %s: %s has %s.", name(r.worst), results[best].Name, because(results, r, best, r.worst, floor)))
-	} else if r.equal < len(r.order) {
+	if r.worst {
+		sentences = append(sentences, fmt.Sprintf("The worst is %s: %s has %s.", r.results[last].full(), best.Name, r.because(last)))
+	} else if r.equal <= last {
 		sentences = append(sentences, "Which one is the worst is not certain.")
 	}
 	return sentences
@@ -49,16 +48,16 @@ func listed(names []string) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// because says in which of the metrics one policy is better than another one, and in which it is not.
-func because(results []result, r ranking, good, bad int, floor time.Duration) string {
+// because says in which of the metrics the best policy is better than another one, and in which it is not.
+func (r *ranking) because(bad int) string {
 	var gains, losses []string
-	a, b := &results[good].all, &results[bad].all
+	a, b := &r.results[0].all, &r.results[bad].all
 	for i, m := range metrics {
 		switch {
-		case r.differ(good, bad, i):
-			gains = append(gains, m.better(a, b, floor))
-		case r.differ(bad, good, i):
-			losses = append(losses, m.better(b, a, floor))
+		case r.differ(0, bad, i):
+			gains = append(gains, m.better(a, b, r.floor))
+		case r.differ(bad, 0, i):
+			losses = append(losses, m.better(b, a, r.floor))
 		}
 	}
 	text := "it is a little better in everything together"
@@ -66,7 +65,7 @@ func because(results []result, r ranking, good, bad int, floor time.Duration) st
 	if gains = slices.DeleteFunc(gains, nothing); len(gains) > 0 {
 		text = listed(gains)
 	}
-	text += " than " + results[bad].Name
+	text += " than " + r.results[bad].Name
 	if losses = slices.DeleteFunc(losses, nothing); len(losses) > 0 {
 		text += " (which has " + listed(losses) + ")"
 	}

@@ -19,7 +19,7 @@ const mostDrawn = 6
 var drawn = []float64{2, 5, 10, 20, 50, 100, 200, 500}
 
 // picture draws waits, and how much is had for how many commands.
-func picture(results []result, r ranking, floor time.Duration) ([]byte, error) {
+func (r *ranking) picture() ([]byte, error) {
 	waits := plot.Panel{
 		Title: "Wait", About: "of one in so many who wait, the others wait less",
 		Axis: "one in", Format: plot.Microseconds,
@@ -28,10 +28,9 @@ func picture(results []result, r ranking, floor time.Duration) ([]byte, error) {
 		Title: "Locks a second", About: "the line is half of the slices: less is up to chance",
 		Axis: "commands for each lock", Format: plot.Number,
 	}
-	for rank, i := range r.order {
-		res := &results[i]
-		look := plot.Look(rank)
-		waits.Lines = append(waits.Lines, plot.Line{Name: res.Name, Look: look, Points: waitPoints(&res.all, floor)})
+	for rank := range r.results {
+		res, look := &r.results[rank], plot.Look(rank)
+		waits.Lines = append(waits.Lines, plot.Line{Name: res.Name, Look: look, Points: waitPoints(&res.all, r.floor)})
 		yield.Lines = append(yield.Lines, plot.Line{Name: res.Name, Look: look, Points: []plot.Point{yieldPoint(res)}})
 	}
 	return plot.Draw(plot.Chart{Title: "Ways of waiting under one load", Panels: []plot.Panel{waits, yield}})

@@ -13,7 +13,9 @@ import (
 type result struct {
 	policy
 	slices []part
-	all    part // all of them together
+	all    part        // all of them together
+	costs  [][]float64 // see costsOf; of a ranking
+	score  float64     // how many times as bad as the best; of a ranking
 }
 
 // add enters a slice.
@@ -87,9 +89,9 @@ func fairness(s *part) float64 {
 // floorOf is below which the length of a wait makes no difference.
 func floorOf(l *load) time.Duration { return max(l.mean()/10, 100*time.Microsecond) }
 
-// costs are, for each slice, the logarithms of the metrics, and of the geometric mean of those that
+// costsOf are, for each slice, the logarithms of the metrics, and of the geometric mean of those that
 // make up the score at the end.
-func (r *result) costs(floor time.Duration) [][]float64 {
+func (r *result) costsOf(floor time.Duration) [][]float64 {
 	all := make([][]float64, len(r.slices))
 	for i := range r.slices {
 		sum := 0.
@@ -110,42 +112,35 @@ var score = len(metrics)
 
 // A ranking is what follows from all results.
 type ranking struct {
-	order []int     // of the results, the best first
-	score []float64 // of each result: how many times as bad as the best
-	equal int       // so many of the order are not to be told apart from the first
-	worst int       // the result that is worse than every other one; -1: none is
-	costs [][][]float64
+	results []result      // the best first
+	floor   time.Duration // see floorOf
+	equal   int           // so many, from the first on, are not to be told apart
+	worst   bool          // the last one is worse than every other one
 }
 
 // rank compares the policies, slice by slice.
 func rank(results []result, floor time.Duration) ranking {
-	r := ranking{worst: -1, equal: 1}
-	means := make([]float64, len(results))
-	for i := range results {
-		costs := results[i].costs(floor)
-		r.costs = append(r.costs, costs)
-		means[i] = mean(column(costs, score))
-		r.order = append(r.order, i)
+	r := ranking{results: slices.Clone(results), floor: floor, equal: 1}
+	for i := range r.results {
+		one := &r.results[i]
+		one.costs = one.costsOf(floor)
+		one.score = mean(column(one.costs, score))
 	}
-	slices.SortStableFunc(r.order, func(a, b int) int { return cmp.Compare(means[a], means[b]) })
-	best := r.order[0]
-	for _, m := range means {
-		r.score = append(r.score, math.Exp(m-means[best]))
-	}
-	for i, other := range r.order {
-		if i > 0 && !r.differ(best, other, score) {
+	slices.SortStableFunc(r.results, func(a, b result) int { return cmp.Compare(a.score, b.score) })
+	last, best := len(r.results)-1, r.results[0].score
+	for i := range r.results {
+		r.results[i].score = math.Exp(r.results[i].score - best)
+		if i > 0 && !r.differ(0, i, score) {
 			r.equal = i + 1 // those between the two are not to be told apart, either
 		}
 	}
-	if n := len(r.order); n > 1 && r.equal < n && r.differ(r.order[n-2], r.order[n-1], score) {
-		r.worst = r.order[n-1]
-	}
+	r.worst = r.equal <= last && r.differ(last-1, last, score)
 	return r
 }
 
 // differ reports whether one policy is better than another one beyond what slices differ among themselves.
 func (r *ranking) differ(good, bad, metric int) bool {
-	return beyondNoise(column(r.costs[good], metric), column(r.costs[bad], metric))
+	return beyondNoise(column(r.results[good].costs, metric), column(r.results[bad].costs, metric))
 }
 
 func column(rows [][]float64, i int) []float64 {

@@ -104,15 +104,15 @@ func TestRanking(t *testing.T) {
 			}
 			r := rank(results, ms)
 			var take []string
-			for _, i := range r.order[:r.equal] {
-				take = append(take, results[i].Name)
+			for _, one := range r.results[:r.equal] {
+				take = append(take, one.Name)
 			}
 			slices.Sort(take)
 			worst := ""
-			if r.worst >= 0 {
-				worst = results[r.worst].Name
+			if r.worst {
+				worst = r.results[len(r.results)-1].Name
 			}
-			text := strings.Join(advice(results, r, ms), "\n")
+			text := strings.Join(r.advice(), "\n")
 			if got := strings.Join(take, " "); got != tt.take || worst != tt.worst {
 				t.Errorf("take %q, worst %q, want %q, %q\n%s", got, worst, tt.take, tt.worst, text)
 			}
@@ -121,7 +121,7 @@ func TestRanking(t *testing.T) {
 					t.Errorf("no %q in\n%s", want, text)
 				}
 			}
-			if best := r.score[r.order[0]]; best != 1 {
+			if best := r.results[0].score; best != 1 {
 				t.Errorf("the best has the score %v", best)
 			}
 		})

@@ -194,7 +194,8 @@ func TestPicture(t *testing.T) {
 			return s
 		}),
 	}
-	drawing := check.Must[[]byte](t)(picture(results, rank(results, ms), ms))
+	r := rank(results, ms)
+	drawing := check.Must[[]byte](t)(r.picture())
 	text := ""
 	for in := xml.NewDecoder(strings.NewReader(string(drawing))); ; {
 		token, err := in.Token()

@@ -13,17 +13,16 @@ import (
 const rowFormat = "%-12s %7s %8s %8s %8s %8s %8s %5s %7s %6s"
 
 // table shows the results, the best first.
-func table(results []result, r ranking, silent string) []string {
+func (r *ranking) table(silent string) []string {
 	lines := []string{fmt.Sprintf(rowFormat, "POLICY", "LOCKS/S", "WAIT P50", "P99", "MAX", "COMMANDS", "CPU EACH", "FAIR", "GAVE UP", "SCORE")}
-	for _, i := range r.order {
-		s := &results[i].all
-		cpu := "-"
+	for _, one := range r.results {
+		s, cpu := &one.all, "-"
 		if silent == "" {
 			cpu = cli.Duration(s.cpuEach())
 		}
-		lines = append(lines, fmt.Sprintf(rowFormat, results[i].Name, number(s.perSecond()), quantile(&s.Waits, .5), quantile(&s.Waits, .99),
+		lines = append(lines, fmt.Sprintf(rowFormat, one.Name, number(s.perSecond()), quantile(&s.Waits, .5), quantile(&s.Waits, .99),
 			bounded(s.Waits.Most, s.Waits.MostCut), number(s.commandsEach()), cpu, fmt.Sprintf("%.2f", measure.Fairness(s.Acquired)),
-			fmt.Sprint(s.GaveUp), fmt.Sprintf("%.2f", r.score[i])))
+			fmt.Sprint(s.GaveUp), fmt.Sprintf("%.2f", one.score)))
 	}
 	return lines
 }
@@ -73,10 +72,10 @@ type bars struct {
 }
 
 // charts are the bars that are shown, in the order of the ranking.
-func charts(results []result, r ranking, silent string) []bars {
+func (r *ranking) charts(silent string) []bars {
 	all := []bars{{title: "locks a second"}, {title: "p99 of the wait"}, {title: "commands for each lock"}, {title: "CPU of the server for each lock"}}
-	for _, i := range r.order {
-		s := &results[i].all
+	for _, one := range r.results {
+		s := &one.all
 		p99, bound := s.Waits.Quantile(.99)
 		all[0].add(s.perSecond(), number(s.perSecond()))
 		all[1].add(float64(p99), bounded(p99, bound))
@@ -159,18 +158,18 @@ type answer struct {
 }
 
 // answers are all results, the best first.
-func answers(results []result, r ranking, silent string, embedded, busy bool) []answer {
+func (r *ranking) answers(silent string, embedded, busy bool) []answer {
 	var all []answer
 	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-	for rank, i := range r.order {
-		s := &results[i].all
+	for rank, one := range r.results {
+		s := &one.all
 		p50, _ := s.Waits.Quantile(.5)
 		p99, bound := s.Waits.Quantile(.99)
 		a := answer{
-			Policy: results[i].Name, Spec: results[i].Spec, Rank: rank + 1, Verdict: verdict(r, rank), Score: r.score[i],
+			Policy: one.Name, Spec: one.Spec, Rank: rank + 1, Verdict: r.verdict(rank), Score: one.score,
 			Acquired: s.acquired(), PerSecond: s.perSecond(), WaitP50ms: ms(p50), WaitP99ms: ms(p99), WaitP99Bound: bound,
 			WaitMaxms: ms(s.Waits.Most), CommandsEach: s.commandsEach(), Fairness: measure.Fairness(s.Acquired), GaveUp: s.GaveUp,
-			Lost: s.Lost, Slices: len(results[i].slices), Seconds: s.Length.Seconds(), Embedded: embedded, Busy: busy,
+			Lost: s.Lost, Slices: len(one.slices), Seconds: s.Length.Seconds(), Embedded: embedded, Busy: busy,
 		}
 		if silent == "" {
 			us := float64(s.cpuEach()) / float64(time.Microsecond)
@@ -182,24 +181,24 @@ func answers(results []result, r ranking, silent string, embedded, busy bool) []
 }
 
 // verdict is one word for the policy of a rank.
-func verdict(r ranking, rank int) string {
+func (r *ranking) verdict(rank int) string {
 	switch {
 	case rank == 0 && r.equal == 1:
 		return "take"
 	case rank < r.equal:
 		return "equal"
-	case r.order[rank] == r.worst:
+	case r.worst && rank == len(r.results)-1:
 		return "worst"
 	}
 	return ""
 }
 
 // notes are what else is to be known of the results.
-func notes(results []result) (lines []string) {
-	for i := range results {
-		if lost := results[i].all.Lost; lost > 0 {
+func (r *ranking) notes() (lines []string) {
+	for _, one := range r.results {
+		if lost := one.all.Lost; lost > 0 {
 			lines = append(lines, fmt.Sprintf("With %s, %d locks were gone when they were to be released: somebody has deleted or broken them, "+
-				"or a process stood still for longer than their ttl.", cli.Text(results[i].Name), lost))
+				"or a process stood still for longer than their ttl.", cli.Text(one.Name), lost))
 		}
 	}
 	return lines

@@ -241,8 +241,7 @@ func (t *tune) introduction(srv *server, others string) string {
 
 // report says what was seen, and what follows.
 func (t *tune) report(to cli.Streams, srv *server, results []result, here time.Duration) error {
-	floor := floorOf(&t.load)
-	r := rank(results, floor)
+	r := rank(results, floorOf(&t.load))
 	var all part
 	for i := range results {
 		all.sum(results[i].all)
@@ -251,21 +250,21 @@ func (t *tune) report(to cli.Streams, srv *server, results []result, here time.D
 	warnings := businessOf(all, here).warnings()
 	diag := cli.NewScreen(to.Err)
 	if *t.json {
-		for _, a := range answers(results, r, srv.silent, srv.IsMini, len(warnings) > 0) {
+		for _, a := range r.answers(srv.silent, srv.IsMini, len(warnings) > 0) {
 			if err := cli.WriteJSON(to.Out, a); err != nil {
 				return err
 			}
 		}
-		for _, line := range append(warnings, notes(results)...) {
+		for _, line := range append(warnings, r.notes()...) {
 			diag.Line("%s", line)
 		}
-	} else if err := t.show(to, results, r, srv.silent, warnings); err != nil {
+	} else if err := r.show(to, srv.silent, warnings); err != nil {
 		return err
 	}
 	if t.picture == "" {
 		return nil
 	}
-	drawing, err := picture(results, r, floor)
+	drawing, err := r.picture()
 	if err != nil {
 		return fmt.Errorf("--plot: %w", err)
 	}
@@ -276,21 +275,21 @@ func (t *tune) report(to cli.Streams, srv *server, results []result, here time.D
 const widest = 100
 
 // show writes tables, bars and sentences.
-func (t *tune) show(to cli.Streams, results []result, r ranking, silent string, warnings []string) error {
+func (r *ranking) show(to cli.Streams, silent string, warnings []string) error {
 	blocks := ascii
 	if cli.UTF8() {
 		blocks = eighths
 	}
 	var names []string
-	for _, i := range r.order {
-		names = append(names, results[i].Name)
+	for _, one := range r.results {
+		names = append(names, one.Name)
 	}
-	paragraphs := [][]string{table(results, r, silent)}
-	for _, b := range charts(results, r, silent) {
+	paragraphs := [][]string{r.table(silent)}
+	for _, b := range r.charts(silent) {
 		paragraphs = append(paragraphs, b.lines(names, blocks))
 	}
-	paragraphs = append(paragraphs, legend(silent), append(warnings, notes(results)...))
-	sentences := advice(results, r, floorOf(&t.load))
+	paragraphs = append(paragraphs, legend(silent), append(warnings, r.notes()...))
+	sentences := r.advice()
 	if len(warnings) > 0 {
 		sentences = append([]string{"So what follows is not certain."}, sentences...)
 	}
