@@ -85,18 +85,15 @@ func (b *breaking) breakPart(ctx context.Context, keys []string) (results []resu
 
 // explain says what an error of Break means for the keys.
 func explain(ctx context.Context, keys []string, again string, err error) error {
-	switch {
-	case errors.Is(err, redislock.ErrUnknownOutcome):
-		status := cli.Unavailable
-		if ctx.Err() != nil {
-			status = cli.Interrupted
-		}
-		return cli.Exit(status, fmt.Errorf("it is not known whether %s: it was done, or the request is still on its way; "+
-			"\"redislock show%s\" says who holds a key (%w)", wasBroken(keys), again, err))
-	case errors.Is(err, &redislock.InvalidError{Argument: "keys"}):
-		return cli.Exit(cli.NoLock, err)
+	if !errors.Is(err, redislock.ErrUnknownOutcome) {
+		return cli.Explain(ctx, err)
 	}
-	return cli.Explain(ctx, err)
+	status := cli.Unavailable
+	if ctx.Err() != nil {
+		status = cli.Interrupted
+	}
+	return cli.Exit(status, fmt.Errorf("it is not known whether %s: it was done, or the request is still on its way; "+
+		"\"redislock show%s\" says who holds a key (%w)", wasBroken(keys), again, err))
 }
 
 func wasBroken(keys []string) string {
