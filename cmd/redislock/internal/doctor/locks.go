@@ -18,7 +18,7 @@ const together = 50
 // scanned is a finding about all keys: of what was not seen, or fine.
 func (h *harvest) scanned(text string) Finding {
 	if h.partial {
-		text += fmt.Sprintf(", among the first %d of %d keys (--keys 0 looks at all of them)", h.walked, h.all)
+		text += fmt.Sprintf(", among the first %d of %d keys (--most-keys 0 looks at all of them)", h.walked, h.all)
 	}
 	return fine("%s", text)
 }
