@@ -52,13 +52,11 @@ func pubsubLimits(text string) (hard, soft int64, found bool) {
 
 // waiting is how many bytes each client has in its buffer, by CLIENT LIST.
 func waiting(clients string) []int64 {
-	all := []int64{}
-	for line := range strings.Lines(clients) {
-		for _, word := range strings.Fields(line) {
-			if text, is := strings.CutPrefix(word, "omem="); is {
-				n, _ := strconv.ParseInt(text, 10, 64)
-				all = append(all, n)
-			}
+	var all []int64
+	for word := range strings.FieldsSeq(clients) {
+		if text, is := strings.CutPrefix(word, "omem="); is {
+			n, _ := strconv.ParseInt(text, 10, 64)
+			all = append(all, n)
 		}
 	}
 	return all

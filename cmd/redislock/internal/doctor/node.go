@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -71,10 +72,7 @@ func (n *node) setting(name string) (string, error) {
 	}
 	if value, ok := n.info[inInfo[name]]; ok {
 		if name == "appendonly" {
-			value = map[string]string{"0": "no"}[value]
-			if value == "" {
-				value = "yes"
-			}
+			value = cmp.Or(map[string]string{"0": "no"}[value], "yes")
 		}
 		return value, nil
 	}

@@ -26,19 +26,13 @@ const askedFor = 5
 type patient struct {
 	conn      *cli.Conn
 	opts      options
-	nodes     []*node   // primaries and replicas
-	sentinels []*node   // none without Sentinel
-	failover  *failover // nil without Sentinel
+	nodes     []*node                // primaries and replicas
+	sentinels []*node                // none without Sentinel
+	failover  *redis.FailoverOptions // what Sentinels have to be asked about; nil without Sentinel
 	cluster   bool
 	screen    *cli.Screen
 
 	keys *harvest // what the scan has found; nil before
-}
-
-// A failover is what Sentinels have to be asked about.
-type failover struct {
-	master string
-	opt    *redis.FailoverOptions
 }
 
 // newPatient finds the servers, by the addresses that the servers themselves give.
@@ -93,7 +87,7 @@ func (p *patient) findSentinels(ctx context.Context, where string) error {
 	if err != nil {
 		return err
 	}
-	p.failover = &failover{master: opt.MasterName, opt: opt}
+	p.failover = opt
 	p.askSentinels(ctx, opt.SentinelAddrs)
 	plain := &redis.Options{
 		Username: opt.Username, Password: opt.Password, DB: opt.DB, Protocol: opt.Protocol, TLSConfig: opt.TLSConfig,
@@ -134,7 +128,7 @@ func (n *node) watched(ctx context.Context, master string) ([]string, error) {
 
 // askSentinels looks at the Sentinels of which we were told, and at those of which they know.
 func (p *patient) askSentinels(ctx context.Context, addrs []string) {
-	opt := p.failover.opt
+	opt := p.failover
 	plain := &redis.Options{
 		Username: opt.SentinelUsername, Password: opt.SentinelPassword, TLSConfig: opt.TLSConfig, Protocol: opt.Protocol,
 	}

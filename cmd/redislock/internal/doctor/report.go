@@ -57,7 +57,7 @@ func (r *report) text(f Finding) string {
 			continue
 		}
 		indent := strings.Repeat(" ", head)
-		for i, line := range wrapped(more.text, width-head-len(more.label)) {
+		for i, line := range cli.Wrap(more.text, width-head-len(more.label)) {
 			label := more.label
 			if i > 0 {
 				label = strings.Repeat(" ", len(label))
@@ -74,14 +74,6 @@ func serversText(servers []string) string {
 		return count.Of(len(servers), "server")
 	}
 	return strings.Join(servers, ", ")
-}
-
-// wrapped breaks a text between words. Line breaks of its own stay.
-func wrapped(text string, width int) (lines []string) {
-	for part := range strings.SplitSeq(text, "\n") {
-		lines = append(lines, cli.Wrap(strings.Join(strings.Fields(part), " "), width)...)
-	}
-	return lines
 }
 
 // end writes the sum.

@@ -34,7 +34,7 @@ func checkSentinels(ctx context.Context, p *patient) []Finding {
 
 // quorum asks one of them whether a fail-over can be agreed on, and which server it takes for the primary.
 func (p *patient) quorum(ctx context.Context, s *node) Finding {
-	text, err := s.rdb.Do(ctx, "sentinel", "ckquorum", p.failover.master).Text()
+	text, err := s.rdb.Do(ctx, "sentinel", "ckquorum", p.failover.MasterName).Text()
 	switch {
 	case err != nil && strings.HasPrefix(err.Error(), "NOQUORUM"):
 		return bad(Fault, "no quorum: "+strings.TrimPrefix(err.Error(), "NOQUORUM "),
@@ -42,7 +42,7 @@ func (p *patient) quorum(ctx context.Context, s *node) Finding {
 	case err != nil:
 		return notSeen(err, "+sentinel|ckquorum")
 	}
-	addr, err := s.rdb.Do(ctx, "sentinel", "get-master-addr-by-name", p.failover.master).StringSlice()
+	addr, err := s.rdb.Do(ctx, "sentinel", "get-master-addr-by-name", p.failover.MasterName).StringSlice()
 	if err == nil && len(addr) != 2 {
 		err = oddity("it does not say who the primary is")
 	}

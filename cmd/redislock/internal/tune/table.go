@@ -7,7 +7,6 @@ import (
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/measure"
-	"github.com/seed-14de3678/redislock/internal/turns"
 )
 
 const rowFormat = "%-12s %7s %8s %8s %8s %8s %8s %5s %7s %6s"
@@ -20,14 +19,12 @@ func (r *ranking) table(silent string) []string {
 		if silent == "" {
 			cpu = cli.Duration(s.cpuEach())
 		}
-		lines = append(lines, fmt.Sprintf(rowFormat, one.Name, number(s.perSecond()), quantile(&s.Waits, .5), quantile(&s.Waits, .99),
+		lines = append(lines, fmt.Sprintf(rowFormat, one.Name, number(s.perSecond()), bounded(s.Waits.Quantile(.5)), bounded(s.Waits.Quantile(.99)),
 			bounded(s.Waits.Most, s.Waits.MostCut), number(s.commandsEach()), cpu, fmt.Sprintf("%.2f", measure.Fairness(s.Acquired)),
 			fmt.Sprint(s.GaveUp), fmt.Sprintf("%.2f", one.score)))
 	}
 	return lines
 }
-
-func quantile(w *turns.Waits, q float64) string { return bounded(w.Quantile(q)) }
 
 // bounded writes a duration, or that it is longer than that.
 func bounded(d time.Duration, bound bool) string {
