@@ -40,7 +40,6 @@ func grant(t *testing.T, admin *redis.Client, rules ...string) {
 func TestOfAUser(t *testing.T) {
 	t.Parallel()
 	_, rdb := documented(t, redistest.Start(t, redistest.Valkey, "--maxmemory", "1gb"))
-	prefixed := func(p *patient) { p.conn.Prefix = "lock:" }
 	for _, tt := range []struct {
 		check  string
 		status Status
@@ -88,7 +87,6 @@ func TestWithoutInfo(t *testing.T) {
 func TestRights(t *testing.T) {
 	t.Parallel()
 	admin, rdb := documented(t, redistest.Start(t, redistest.Redis))
-	prefixed := func(p *patient) { p.conn.Prefix = "lock:" }
 	want(t, examined(t, rdb, "rights", prefixed), OK, "everything")
 	found := examined(t, rdb, "rights")
 	if want(t, found, Warning, "~*"); !strings.Contains(list(found), "--prefix") {
@@ -123,7 +121,7 @@ func TestChangesNothing(t *testing.T) {
 	check.NoError(t, rdb.ConfigResetStat(ctx).Err())
 	var unread []string
 	for _, c := range checks() {
-		examined(t, rdb, c.name, func(p *patient) { p.conn.Prefix = "lock:" })
+		examined(t, rdb, c.name, prefixed)
 	}
 	stats := rdb.Info(ctx, "commandstats").Val()
 	if after := state(); after != before {

@@ -24,9 +24,9 @@ func TestForeign(t *testing.T) {
 	check.NoError(t, rdb.HSet(ctx, "lock:redisson", "01234567-89ab-cdef-0123-456789abcdef:1", 1).Err())
 	check.NoError(t, rdb.HSet(ctx, "data", "field", "value").Err())
 	const text = "3 keys are foreign: lock:hash, lock:list, lock:text"
-	want(t, examined(t, rdb, "foreign", func(p *patient) { p.conn.Prefix = "lock:" }), Fault, text)
+	want(t, examined(t, rdb, "foreign", prefixed), Fault, text)
 	want(t, examined(t, rdb, "foreign", func(p *patient) { p.opts.pattern = "lock:*" }), Fault, text)
-	want(t, examined(t, rdb, "foreign", func(p *patient) { p.conn.Prefix = "other:" }), OK, "no key there is foreign")
+	want(t, examined(t, rdb, "foreign", elsewhere), OK, "no key there is foreign")
 	want(t, examined(t, rdb, "foreign"), OK, "--prefix or PATTERN finds more")
 
 	check.NoError(t, rdb.ZAdd(ctx, "redislock:line:{data}", redis.Z{Member: "entry"}).Err())

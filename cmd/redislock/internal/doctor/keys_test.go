@@ -26,13 +26,12 @@ func TestLibraries(t *testing.T) {
 	check.NoError(t, rdb.HSet(ctx, "lock:redisson", "01234567-89ab-cdef-0123-456789abcdef:1", 1).Err())
 	check.NoError(t, rdb.Set(ctx, "lock:other", "a value of a cache", time.Minute).Err())
 	check.NoError(t, rdb.HSet(ctx, "lock:hash", "field", "value").Err())
-	prefixed := func(p *patient) { p.conn.Prefix = "lock:" }
 	for _, tt := range []struct{ library, key string }{{bsm, "lock:bsm"}, {redsync, "lock:redsync"}, {redisson, "lock:redisson"}} {
 		text := "1 key that looks like a lock of " + tt.library + ": " + tt.key
 		want(t, examined(t, rdb, "libraries", prefixed), Warning, text)
 		want(t, examined(t, rdb, "libraries", func(p *patient) { p.opts.pattern = "lock:*" }), Warning, text)
 	}
-	want(t, examined(t, rdb, "libraries", func(p *patient) { p.conn.Prefix = "other:" }), OK, "no key")
+	want(t, examined(t, rdb, "libraries", elsewhere), OK, "no key")
 	want(t, examined(t, rdb, "libraries"), OK, "no name is used by another library")
 
 	// Both use one name: somebody of ours stands in line for it.
@@ -64,7 +63,6 @@ func TestOurLocksAreOurs(t *testing.T) {
 		lock := check.Must[*redislock.Lock](t)(client.ObtainRead(t.Context(), []string{"read"}, time.Minute, &redislock.Options{Metadata: "host=a"}))
 		defer lock.Release(context.WithoutCancel(t.Context()))
 	}
-	prefixed := func(p *patient) { p.conn.Prefix = "lock:" }
 	want(t, examined(t, rdb, "libraries", prefixed), OK, "no key")
 	want(t, examined(t, rdb, "lifetimes", prefixed), OK, "every key")
 
@@ -100,7 +98,6 @@ func TestDeadWaiters(t *testing.T) {
 			t.Error("it has got a lock that was not released")
 		}
 	}()
-	prefixed := func(p *patient) { p.conn.Prefix = "lock:" }
 	check.Eventually(t, time.Minute, "it stands in line", func() bool {
 		return has(examined(t, rdb, "lines", prefixed), OK, "in 1 line")
 	})

@@ -9,15 +9,11 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
-
-// patience is how long one server may take for one answer.
-func patience() time.Duration { return cli.Reachable }
 
 // askedFor is how often a Cluster is asked for its nodes until one of them answers.
 const askedFor = 5
@@ -68,7 +64,7 @@ func bounded(o *redis.Options, addr string) *redis.Client {
 		Addr: addr, DB: o.DB, Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig, Protocol: o.Protocol,
 		CredentialsProvider: o.CredentialsProvider, CredentialsProviderContext: o.CredentialsProviderContext,
 		StreamingCredentialsProvider: o.StreamingCredentialsProvider,
-		DialTimeout:                  patience(), ReadTimeout: patience(), WriteTimeout: patience(), MaxRetries: -1, DialerRetries: 1, PoolSize: 2,
+		DialTimeout:                  cli.Reachable, ReadTimeout: cli.Reachable, WriteTimeout: cli.Reachable, MaxRetries: -1, DialerRetries: 1, PoolSize: 2,
 	})
 }
 

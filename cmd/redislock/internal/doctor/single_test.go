@@ -40,6 +40,10 @@ func examinedAt(t *testing.T, rdb redis.UniversalClient, where, name string, mod
 	return todo[0].examine(t.Context(), p)
 }
 
+// prefixed and elsewhere are what a user says whose locks begin so.
+func prefixed(p *patient)  { p.conn.Prefix = "lock:" }
+func elsewhere(p *patient) { p.conn.Prefix = "other:" }
+
 // want checks that there is a finding of this status with this text, and none that is worse.
 func want(t *testing.T, found []Finding, status Status, text string) {
 	t.Helper()

@@ -22,8 +22,6 @@ func isTerminal(stream any) bool {
 // A lines reads what somebody types.
 type lines struct{ r *bufio.Reader }
 
-func newLines(r io.Reader) *lines { return &lines{bufio.NewReader(r)} }
-
 // yes waits for a line, and reports whether it says yes. The end of the input is no answer, and so means no. If ctx ends it
 // does not wait any more; the lines are not to be used then.
 func (l *lines) yes(ctx context.Context) (bool, error) {

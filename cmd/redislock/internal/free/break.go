@@ -2,10 +2,12 @@
 package free
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"io"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"github.com/spf13/pflag"
@@ -104,7 +106,7 @@ func (b *breaking) run(ctx context.Context, to cli.Streams, args []string) (err 
 	if b.dry {
 		return b.say(states)
 	}
-	if !b.yes && holders(states) > 0 {
+	if !b.yes && len(holders(states)) > 0 {
 		if states, err = b.agree(ctx, states); err != nil {
 			return err
 		}
@@ -142,13 +144,15 @@ func (b *breaking) look(ctx context.Context) ([]redislock.KeyState, error) {
 // holds them then.
 func (b *breaking) agree(ctx context.Context, states []redislock.KeyState) ([]redislock.KeyState, error) {
 	b.shown = make(map[held]bool)
-	lines := newLines(b.to.In)
+	lines := lines{bufio.NewReader(b.to.In)}
 	for first := true; ; first = false {
 		if !first {
 			cli.Say(b.to.Err, "Meanwhile somebody else has come:\n")
 		}
 		writeStates(b.to.Err, states)
-		b.note(states)
+		for _, h := range holders(states) {
+			b.shown[heldBy(h)] = true
+		}
 		cli.Say(b.to.Err, "Break %s? [y/N] ", countOf(states))
 		yes, err := lines.yes(ctx)
 		if err != nil {
@@ -162,30 +166,10 @@ func (b *breaking) agree(ctx context.Context, states []redislock.KeyState) ([]re
 		if states, err = b.look(ctx); err != nil {
 			return nil, err
 		}
-		if b.hasShownAll(states) {
+		if !slices.ContainsFunc(holders(states), func(h redislock.Holder) bool { return !b.shown[heldBy(h)] }) {
 			return states, nil
 		}
 	}
-}
-
-// note takes down who is shown.
-func (b *breaking) note(states []redislock.KeyState) {
-	for _, s := range states {
-		for _, h := range s.Holders {
-			b.shown[heldBy(h)] = true
-		}
-	}
-}
-
-func (b *breaking) hasShownAll(states []redislock.KeyState) bool {
-	for _, s := range states {
-		for _, h := range s.Holders {
-			if !b.shown[heldBy(h)] {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // A keptLog keeps what is written until it is released.

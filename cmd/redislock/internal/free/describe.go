@@ -21,12 +21,12 @@ func heldBy(h redislock.Holder) held {
 	return held{h.Key, h.Metadata, h.Caller, h.Since.UnixMilli()}
 }
 
-// holders returns how many there are.
-func holders(states []redislock.KeyState) (n int) {
+// holders are those of all keys.
+func holders(states []redislock.KeyState) (all []redislock.Holder) {
 	for _, s := range states {
-		n += len(s.Holders)
+		all = append(all, s.Holders...)
 	}
-	return n
+	return all
 }
 
 // countOf says how many holders of how many keys there are.
@@ -37,7 +37,7 @@ func countOf(states []redislock.KeyState) string {
 			keys++
 		}
 	}
-	return count.Of(holders(states), "holder") + " of " + count.Of(keys, "key")
+	return count.Of(len(holders(states)), "holder") + " of " + count.Of(keys, "key")
 }
 
 // mostShown is how many columns of metadata are shown; they may be thousands.
