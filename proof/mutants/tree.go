@@ -73,8 +73,8 @@ func (t *tree) list(ctx context.Context, args ...string) ([]*listed, error) {
 	}
 }
 
-// rigs are packages of the module that are for tests alone.
-var rigs = regexp.MustCompile(`^(internal/(redistest|check|contract|world|plot|mutant|proto/decode)|test)(/|$)`)
+// rigs are packages of the module that are for tests alone, or for the tool and the proof.
+var rigs = regexp.MustCompile(`^(internal/(redistest|check|contract|world|plot|turns|mutant|proto/decode)|test)(/|$)`)
 
 // plantedImports are what package mutant imports, which the library may not.
 var plantedImports = []string{"cmp", "context", "os", "strconv", "strings", "syscall"}
