@@ -2,6 +2,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -74,7 +75,7 @@ type demo struct {
 	broken bool
 }
 
-// defineDemo declares the flags of the demo.
+// define declares the flags of the demo.
 func define(flags *pflag.FlagSet) cli.Action {
 	d := demo{lease: 300 * time.Millisecond}
 	d.redis.DefineURL(flags, "a server inside the program")
@@ -93,10 +94,7 @@ func (d *demo) run(ctx context.Context, to cli.Streams, names []string) (err err
 		return err
 	}
 	s := newStage(srv, cli.NewScreen(to.Out))
-	s.lease, s.broken = d.lease, d.broken
-	if d.pace > 0 {
-		s.pace = d.pace
-	}
+	s.lease, s.broken, s.pace = d.lease, d.broken, cmp.Or(d.pace, 1)
 	if d.quick {
 		s.pace /= 3
 	}

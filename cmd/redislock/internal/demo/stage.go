@@ -45,7 +45,6 @@ func newStage(srv *cli.Conn, scr *cli.Screen) *stage {
 		prefix: prefix,
 		client: redislock.New(srv.RDB),
 		screen: scr,
-		pace:   1,
 		keys:   make(map[string]bool),
 	}
 }
