@@ -212,14 +212,13 @@ func newDraw(round, worker int) draw {
 
 // keys draws so many different ones of all names.
 func (d draw) keys(names []string, n int) []string {
+	chosen := make([]string, 0, n)
 	if n > len(names)/2 {
-		chosen := make([]string, 0, n)
 		for _, i := range d.Perm(len(names))[:n] {
 			chosen = append(chosen, names[i])
 		}
 		return chosen
 	}
-	chosen := make([]string, 0, n)
 	for len(chosen) < n {
 		if name := names[d.IntN(len(names))]; !slices.Contains(chosen, name) {
 			chosen = append(chosen, name)

@@ -72,7 +72,17 @@ func serve(ctx context.Context, to cli.Streams) error {
 	orders := make(chan order)
 	go func() {
 		defer close(orders)
-		cancel(receive(ctx, in, orders)) // a slice that is played has nobody any more who wants it
+		for ctx.Err() == nil {
+			var o order
+			if in.Decode(&o) != nil {
+				cancel(io.EOF) // a slice that is played has nobody any more who wants it
+				return
+			}
+			select {
+			case orders <- o:
+			case <-ctx.Done():
+			}
+		}
 	}()
 	for o := range orders {
 		if err := out.Encode(p.play(ctx, o)); err != nil {
@@ -80,21 +90,6 @@ func serve(ctx context.Context, to cli.Streams) error {
 		}
 	}
 	return nil
-}
-
-// receive passes on orders until there are no more.
-func receive(ctx context.Context, in *json.Decoder, orders chan<- order) error {
-	for {
-		var o order
-		if err := in.Decode(&o); err != nil {
-			return io.EOF
-		}
-		select {
-		case orders <- o:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
 }
 
 // failed is a part that only says what went wrong, if something did.

@@ -23,10 +23,9 @@ type players []*playing
 type playing struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
-	parts chan part     // what it says
-	gone  chan struct{} // closed when it has ended
-	said  bytes.Buffer  // on its standard error; read when it has ended
-	err   error         // of its end; read when it has ended
+	parts chan part    // what it says; closed when it has ended
+	said  bytes.Buffer // on its standard error; read when it has ended
+	err   error        // of its end; read when it has ended
 }
 
 // patience is how long a process may take for more than it has to.
@@ -62,7 +61,7 @@ func startPlayers(ctx context.Context, s setup) (all players, err error) {
 }
 
 func startPlaying(program string) (*playing, error) {
-	p := &playing{cmd: exec.Command(program, playerName), parts: make(chan part), gone: make(chan struct{})}
+	p := &playing{cmd: exec.Command(program, playerName), parts: make(chan part)}
 	p.cmd.Stderr = &p.said
 	var err error
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
@@ -81,7 +80,7 @@ func startPlaying(program string) (*playing, error) {
 
 // listen passes on what the process says until it has ended.
 func (p *playing) listen(out io.Reader) {
-	defer close(p.gone)
+	defer close(p.parts)
 	for in := json.NewDecoder(out); ; {
 		var said part
 		if err := in.Decode(&said); err != nil {
@@ -103,10 +102,13 @@ func (p *playing) tell(what any) error {
 
 // ended says how a process has ended that was not to end.
 func (p *playing) ended() error {
-	select {
-	case <-p.gone:
-	case <-time.After(patience):
-		return errors.New("a process of the load reads nothing any more")
+	late := time.After(patience)
+	for isThere := true; isThere; {
+		select {
+		case _, isThere = <-p.parts:
+		case <-late:
+			return errors.New("a process of the load reads nothing any more")
+		}
 	}
 	how := "by itself"
 	if p.err != nil {
@@ -134,13 +136,14 @@ func (all players) collect(ctx context.Context, within time.Duration) (whole par
 	defer late.Stop()
 	for _, p := range all {
 		select {
-		case said := <-p.parts:
-			if said.Error != "" {
+		case said, isThere := <-p.parts:
+			switch {
+			case !isThere:
+				return part{}, p.ended()
+			case said.Error != "":
 				return part{}, said.failure()
 			}
 			whole.join(said)
-		case <-p.gone:
-			return part{}, p.ended()
 		case <-late.C:
 			return part{}, fmt.Errorf("process %d of the load does not answer", p.cmd.Process.Pid)
 		case <-ctx.Done():
@@ -175,11 +178,6 @@ func (p *playing) stop() {
 	_ = p.in.Close() // it may have ended
 	late := time.AfterFunc(leaving, func() { _ = p.cmd.Process.Kill() })
 	defer late.Stop()
-	for {
-		select {
-		case <-p.parts: // nobody wants it any more
-		case <-p.gone:
-			return
-		}
+	for range p.parts { // which nobody wants any more
 	}
 }
