@@ -99,7 +99,7 @@ func (b *breaking) run(ctx context.Context, to cli.Streams, args []string) (err 
 		log.release() // behind what it says itself
 		b.client.Close()
 	}()
-	states, err := b.look(ctx)
+	states, err := inspect(ctx, b.client, b.keys)
 	if err != nil {
 		return err
 	}
@@ -131,15 +131,6 @@ func (b *breaking) say(states []redislock.KeyState) error {
 	return nil
 }
 
-// look asks who holds the keys. A key that is no lock is an error.
-func (b *breaking) look(ctx context.Context) ([]redislock.KeyState, error) {
-	states, err := b.client.Inspect(ctx, b.keys)
-	if err != nil {
-		return nil, err
-	}
-	return states, notLocks(states)
-}
-
 // agree shows who holds the keys, and asks, until the answer is yes and nobody has come who was not shown. It returns who
 // holds them then.
 func (b *breaking) agree(ctx context.Context, states []redislock.KeyState) ([]redislock.KeyState, error) {
@@ -163,7 +154,7 @@ func (b *breaking) agree(ctx context.Context, states []redislock.KeyState) ([]re
 			cli.Say(b.to.Err, "nothing was broken\n")
 			return nil, cli.Exit(cli.Failed, nil)
 		}
-		if states, err = b.look(ctx); err != nil {
+		if states, err = inspect(ctx, b.client, b.keys); err != nil {
 			return nil, err
 		}
 		if !slices.ContainsFunc(holders(states), func(h redislock.Holder) bool { return !b.shown[heldBy(h)] }) {

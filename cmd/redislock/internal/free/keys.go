@@ -1,6 +1,7 @@
 package free
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,8 +13,12 @@ import (
 	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
-// notLocks is the error if some of the keys hold something that is no lock.
-func notLocks(states []redislock.KeyState) error {
+// inspect asks who holds the keys. It is an error if some of them hold something that is no lock.
+func inspect(ctx context.Context, client *redislock.Client, keys []string) ([]redislock.KeyState, error) {
+	states, err := client.Inspect(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
 	var names []string
 	for _, s := range states {
 		if s.Mode == redislock.ModeForeign {
@@ -22,11 +27,11 @@ func notLocks(states []redislock.KeyState) error {
 	}
 	switch len(names) {
 	case 0:
-		return nil
+		return states, nil
 	case 1:
-		return cli.Exit(cli.NoLock, fmt.Errorf("%s that is no lock", names[0]))
+		return states, cli.Exit(cli.NoLock, fmt.Errorf("%s that is no lock", names[0]))
 	}
-	return cli.Exit(cli.NoLock, fmt.Errorf("%s: they are no locks", strings.Join(names, ", ")))
+	return states, cli.Exit(cli.NoLock, fmt.Errorf("%s: they are no locks", strings.Join(names, ", ")))
 }
 
 // mostTogether is how many keys one Break takes, as Client.Break has it by default.

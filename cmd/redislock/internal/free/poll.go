@@ -54,7 +54,7 @@ func (w *waiting) look(ctx context.Context, last sight) (sight, error) {
 	if err != nil || free && !w.read {
 		return sight{free: free, states: last.states, ttl: noTTL}, err
 	}
-	states, err := w.inspect(ctx)
+	states, err := inspect(ctx, w.client, slices.Concat(w.parts...))
 	if err != nil {
 		return sight{states: last.states, ttl: noTTL}, err
 	}
@@ -109,13 +109,4 @@ func (w *waiting) lookAtAll(ctx context.Context) (free bool, err error) {
 		}
 	}
 	return true, nil
-}
-
-// inspect asks who holds the keys. A key that is no lock is an error.
-func (w *waiting) inspect(ctx context.Context) ([]redislock.KeyState, error) {
-	states, err := w.client.Inspect(ctx, slices.Concat(w.parts...))
-	if err != nil {
-		return nil, err
-	}
-	return states, notLocks(states)
 }

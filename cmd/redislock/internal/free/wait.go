@@ -176,7 +176,7 @@ func (w *waiting) say(format string, args ...any) {
 func (w *waiting) lookAgain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, cli.Reachable, fmt.Errorf("nothing within %s", cli.Reachable))
 	defer cancel()
-	states, err := w.inspect(ctx)
+	states, err := inspect(ctx, w.client, slices.Concat(w.parts...))
 	if err != nil && passes(err) {
 		return cli.Exit(cli.Unavailable, fmt.Errorf("no answer from %s at the end of %s: %w", w.conn.Name, w.timeout, err))
 	}
