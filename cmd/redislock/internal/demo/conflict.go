@@ -16,10 +16,9 @@ const conflictTTL = 30 * time.Second
 // playConflict has one caller refused by another, and looks at it from both sides.
 func playConflict(ctx context.Context, s *stage) (verdict, error) {
 	order, stock, account := s.key("order:7"), s.key("stock:9"), s.key("account:3")
-	const ttl = conflictTTL
 	tag := &redislock.Options{Metadata: redislock.InstanceMetadata()}
 
-	holder, err := s.client.Obtain(ctx, []string{order, stock}, ttl, tag)
+	holder, err := s.client.Obtain(ctx, []string{order, stock}, conflictTTL, tag)
 	if err != nil {
 		return verdict{}, err
 	}
@@ -41,7 +40,7 @@ func playConflict(ctx context.Context, s *stage) (verdict, error) {
 	var v verdict
 	conflict, ok := errors.AsType[*redislock.ConflictError](refusal)
 	v.check(ok && errors.Is(refusal, redislock.ErrNotObtained) && conflict.Key == stock &&
-		conflict.Metadata == tag.Metadata && conflict.TTL > 0 && conflict.TTL <= ttl,
+		conflict.Metadata == tag.Metadata && conflict.TTL > 0 && conflict.TTL <= conflictTTL,
 		"refused, by key and holder", fmt.Sprintf("not refused by the holder of %q: %v", stock, refusal))
 	v.check(states[2].Mode == redislock.ModeFree, "the third key was left alone", "the third key is not free")
 	if !s.broken {

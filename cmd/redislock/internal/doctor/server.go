@@ -6,6 +6,8 @@ import (
 	"net"
 	"strings"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
 
@@ -41,7 +43,7 @@ func (p *patient) serverIs(ctx context.Context, n *node, isFirst bool) Finding {
 			"Locks need scripts that are done as a whole, the expiry of keys, and pub/sub. A proxy or another make of server may have them, or may not.",
 			"try it with redislock demo --redis URL, and look at what its documentation says of Lua scripts, expiry and replication.")
 	}
-	return fine("%s %s, %s", name, version, n.role())
+	return fine("%s %s, %s", name, version, map[bool]string{true: "replica", false: "primary"}[n.isReplica])
 }
 
 // isOnline reports whether a primary has that replica. Servers in containers often know one another by addresses that nobody
@@ -57,13 +59,6 @@ func (p *patient) isOnline(replica *node) bool {
 	return false
 }
 
-func (n *node) role() string {
-	if n.isReplica {
-		return "replica"
-	}
-	return "primary"
-}
-
 // makes says who has made the server, and its version; empty if it is nobody whom we know. What calls itself "redis" may be
 // something else that has to look like it: some of them say so.
 func (n *node) makes(ctx context.Context) (name, version string) {
@@ -74,8 +69,9 @@ func (n *node) makes(ctx context.Context) (name, version string) {
 	}
 	server := n.info["server_name"] // of Valkey
 	if server == "" {
-		hello, _ := n.rdb.Do(ctx, "hello").Result() // one that is not known has no name
-		server = helloServer(hello)
+		hello := redis.NewMapStringInterfaceCmd(ctx, "hello")
+		_ = n.rdb.Process(ctx, hello) // one that is not known has no name
+		server, _ = hello.Val()["server"].(string)
 	}
 	switch {
 	case strings.EqualFold(server, "valkey") && n.info["valkey_version"] != "":
@@ -84,21 +80,4 @@ func (n *node) makes(ctx context.Context) (name, version string) {
 		return "", ""
 	}
 	return "Redis", n.info["redis_version"]
-}
-
-// helloServer finds the name of the server in the answer to HELLO.
-func helloServer(reply any) string {
-	switch reply := reply.(type) {
-	case map[any]any:
-		name, _ := reply["server"].(string)
-		return name
-	case []any:
-		for i := 0; i+1 < len(reply); i += 2 {
-			if reply[i] == "server" {
-				name, _ := reply[i+1].(string)
-				return name
-			}
-		}
-	}
-	return ""
 }

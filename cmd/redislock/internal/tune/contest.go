@@ -85,21 +85,13 @@ func (s *server) watch(ctx context.Context, o order) time.Duration {
 
 // tell shows how far it is, until the function is called that it returns.
 func (t *tune) tell(screen *cli.Screen, o order, ends time.Time) (done func()) {
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	say := func() {
-		screen.Tell("round %d of %d, %s, %s left", o.Round, t.plan.Rounds, t.policies[o.Policy].Name, cli.Duration(max(0, time.Until(ends))))
-	}
+	ctx, stop := context.WithCancel(context.Background())
+	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
-		for pause := time.NewTicker(time.Second); ; {
-			say()
-			select {
-			case <-pause.C:
-			case <-stop:
-				pause.Stop()
-				return
-			}
+		for goesOn := true; goesOn; goesOn = pace.Sleep(ctx, time.Second) {
+			screen.Tell("round %d of %d, %s, %s left", o.Round, t.plan.Rounds, t.policies[o.Policy].Name, cli.Duration(max(0, time.Until(ends))))
 		}
 	}()
-	return func() { close(stop); <-stopped }
+	return func() { stop(); <-stopped }
 }
