@@ -3,7 +3,6 @@
 package worker
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -58,7 +57,7 @@ func (p *Process[Order, A]) Stop() error {
 
 // Work does the orders of in, until there are no more. An error of do ends it.
 func Work[Order any, A Answer](in io.Reader, out io.Writer, do func(Order) (A, error)) error {
-	orders, answers := json.NewDecoder(bufio.NewReader(in)), json.NewEncoder(out)
+	orders, answers := json.NewDecoder(in), json.NewEncoder(out)
 	for {
 		var order Order
 		if err := orders.Decode(&order); errors.Is(err, io.EOF) {

@@ -9,18 +9,14 @@ import (
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/rights"
 )
 
-// place says what more a user needs there.
-func (p *patient) place() rights.Place {
-	if p.cluster {
-		return rights.Cluster
-	}
-	return rights.Single
-}
-
 // report asks one server about the user, once for both checks.
 func (p *patient) report(ctx context.Context, n *node) (rights.Report, error) {
 	if n.rights == nil {
-		r, err := rights.On(ctx, n.rdb, p.conn.Prefix, p.place())
+		place := rights.Single
+		if p.cluster {
+			place = rights.Cluster
+		}
+		r, err := rights.On(ctx, n.rdb, p.conn.Prefix, place)
 		if err != nil {
 			return r, err
 		}
