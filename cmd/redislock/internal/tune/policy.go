@@ -3,6 +3,7 @@ package tune
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -55,6 +56,8 @@ func parsePolicy(text string) (policy, error) {
 	return p, nil
 }
 
+var aName = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9-]*$`)
+
 // checkName reports why a name is none.
 func checkName(name string, named bool) error {
 	switch {
@@ -62,12 +65,8 @@ func checkName(name string, named bool) error {
 		return errors.New("its name is empty")
 	case len(name) > mostName:
 		return fmt.Errorf("its name has %d letters, and there is room for %d", len(name), mostName)
-	}
-	for i, r := range name {
-		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-		if !letter && (i == 0 || r != '-' && (r < '0' || r > '9')) {
-			return errors.New("its name has other characters than letters, digits and '-', or does not begin with a letter")
-		}
+	case named && !aName.MatchString(name):
+		return errors.New("its name has other characters than letters, digits and '-', or does not begin with a letter")
 	}
 	return nil
 }

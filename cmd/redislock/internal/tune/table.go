@@ -2,6 +2,7 @@ package tune
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -95,10 +96,7 @@ const barWidth = 48
 // lines draws the bars behind the names.
 func (b *bars) lines(names []string, blocks string) []string {
 	lines := []string{b.title}
-	most := 0.
-	for _, v := range b.values {
-		most = max(most, v)
-	}
+	most := slices.Max(b.values)
 	for i, v := range b.values {
 		share := 0.
 		if most > 0 {
