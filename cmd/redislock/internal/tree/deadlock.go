@@ -3,6 +3,7 @@ package tree
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 )
@@ -20,6 +21,17 @@ type step struct {
 	party, request int
 	state          int
 	held           bool // the next party holds the key; else it stands before this one in the line
+}
+
+// links returns each step, and the next one.
+func (d *deadlock) links() iter.Seq2[step, step] {
+	return func(yield func(step, step) bool) {
+		for i, s := range d.steps {
+			if !yield(s, d.steps[(i+1)%len(d.steps)]) {
+				return
+			}
+		}
+	}
 }
 
 // mayBeNothing reports whether a party may wait for itself: most likely two of its goroutines want the same key.

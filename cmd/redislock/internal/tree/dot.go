@@ -22,7 +22,7 @@ func (v *view) writeDot(to io.Writer) error {
 	w := bufio.NewWriter(to)
 	say := func(format string, args ...any) { fmt.Fprintf(w, format, args...) } //nolint:errcheck // Flush tells
 	say("digraph redislock {\n  rankdir=LR;\n  node [shape=box, fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\"];\n")
-	names, edges := namesOf(v.model, false), v.edges()
+	names, edges := namesOf(v.settled, false), v.edges()
 	for p, is := range v.inEdges(edges) {
 		if is {
 			colour := ""
@@ -67,14 +67,14 @@ func (v *view) arrows(edges []edge) (arrows []dotEdge, counts []int) {
 		counts[i]++
 	}
 	for _, a := range arrows {
-		delete(circled, a.circled)
+		if a.deadlock > 0 {
+			delete(circled, a.circled)
+		}
 	}
 	for _, c := range slices.SortedFunc(maps.Keys(circled), circleEdge.compare) {
-		from, has := v.byName[c.from]
-		to, hasTo := v.byName[c.to]
-		if has && hasTo {
-			label := dotName(c.key)
-			arrows = append(arrows, dotEdge{from: partyID(from), to: partyID(to), label: label, deadlock: circled[c]})
+		if max(c.from, c.to) < len(v.parties) {
+			label := dotName(v.states[c.state].Key)
+			arrows = append(arrows, dotEdge{from: partyID(c.from), to: partyID(c.to), label: label, deadlock: circled[c]})
 			counts = append(counts, 1)
 		}
 	}
@@ -82,14 +82,13 @@ func (v *view) arrows(edges []edge) (arrows []dotEdge, counts []int) {
 }
 
 func (v *view) arrow(e edge, circled map[circleEdge]int) dotEdge {
-	key := v.states[e.state].Key
-	a := dotEdge{from: partyID(e.from), to: fmt.Sprint("left", e.state+1), label: dotName(key) + "\nto " + string(e.wants)}
+	a := dotEdge{from: partyID(e.from), to: fmt.Sprint("left", e.state+1), label: dotName(v.states[e.state].Key) + "\nto " + string(e.wants)}
 	if !e.held {
 		a.label += ", behind it in line"
 	}
 	if e.to != nobody {
 		a.to = partyID(e.to)
-		c := circleEdge{nameOf(&v.parties[e.from]), nameOf(&v.parties[e.to]), key}
+		c := circleEdge{e.from, e.to, e.state}
 		if a.deadlock = circled[c]; a.deadlock > 0 {
 			a.circled = c
 		}

@@ -2,7 +2,6 @@ package tree
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"github.com/seed-14de3678/redislock"
@@ -100,11 +99,8 @@ func (v *view) circled() map[circleEdge]int {
 		if v.deadlocks[i].mayBeNothing() {
 			continue
 		}
-		steps := v.deadlocks[i].steps
-		for k, s := range steps {
-			to := steps[(k+1)%len(steps)]
-			e := circleEdge{nameOf(&v.settled.parties[s.party]), nameOf(&v.settled.parties[to.party]), v.settled.states[s.state].Key}
-			if all[e] == 0 {
+		for s, next := range v.deadlocks[i].links() {
+			if e := (circleEdge{s.party, next.party, s.state}); all[e] == 0 {
 				all[e] = i + 1
 			}
 		}
@@ -112,12 +108,9 @@ func (v *view) circled() map[circleEdge]int {
 	return all
 }
 
-// A circleEdge is a step of a deadlock, by names: parties have other numbers in other models.
-type circleEdge struct {
-	from, to [2]string
-	key      string
-}
+// A circleEdge is a step of a deadlock.
+type circleEdge struct{ from, to, state int }
 
 func (e circleEdge) compare(other circleEdge) int {
-	return cmp.Or(slices.Compare(e.from[:], other.from[:]), slices.Compare(e.to[:], other.to[:]), cmp.Compare(e.key, other.key))
+	return cmp.Or(cmp.Compare(e.from, other.from), cmp.Compare(e.to, other.to), cmp.Compare(e.state, other.state))
 }

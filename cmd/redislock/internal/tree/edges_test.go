@@ -51,10 +51,15 @@ func TestDot(t *testing.T) {
 // A circle is red even if the party that waits stands far back in the line.
 func TestDotOfLongLine(t *testing.T) {
 	t.Parallel()
-	var b bytes.Buffer
-	v := viewOf(t, statesOf("a w A < X:w1 Y:w2 B:w3", "b w B < A:w4"))
-	if err := v.writeDot(&b); err != nil || strings.Count(b.String(), " -> ") != 5 || strings.Count(b.String(), "penwidth") != 4 {
-		t.Errorf("error %v:\n%s", err, &b)
+	for states, want := range map[string]struct{ arrows, red int }{
+		"a w A < X:w1 Y:w2 B:w3; b w B < A:w4": {5, 4},
+		"a w A < X:w1 A:w2":                    {3, 2},
+	} {
+		var b bytes.Buffer
+		err := viewOf(t, statesOf(strings.Split(states, ";")...)).writeDot(&b)
+		if err != nil || strings.Count(b.String(), " -> ") != want.arrows || strings.Count(b.String(), "penwidth") != want.red {
+			t.Errorf("%s: error %v:\n%s", states, err, &b)
+		}
 	}
 }
 

@@ -24,7 +24,7 @@ func Circles(ctx context.Context, conn *cli.Conn, look func(context.Context, []s
 	if conn != nil {
 		k = newMarker(conn)
 	}
-	v, err := newMarkedView(ctx, waited(states), look, k, settling)
+	v, err := newView(ctx, waited(states), look, k, settling)
 	if err != nil {
 		return nil, err
 	}
@@ -39,11 +39,11 @@ func Circles(ctx context.Context, conn *cli.Conn, look func(context.Context, []s
 			continue
 		}
 		c := Circle{Certain: d.certain}
-		words := []string{n.brief(v.settled, d.steps[0].party)}
-		for k, s := range d.steps {
-			key := v.settled.states[s.state].Key
+		words := []string{n.brief(d.steps[0].party)}
+		for s, next := range d.links() {
+			key := v.states[s.state].Key
 			c.Keys = append(c.Keys, key)
-			words = append(words, n.show(key, 30), n.brief(v.settled, d.steps[(k+1)%len(d.steps)].party))
+			words = append(words, n.show(key, 30), n.brief(next.party))
 		}
 		c.Text = strings.Join(words, arrow)
 		circles = append(circles, c)

@@ -112,9 +112,9 @@ func (v *view) jsonDeadlock(d *deadlock) jsonDeadlock {
 	object := jsonDeadlock{Type: "deadlock", Certain: d.certain, Why: d.why, Since: cli.Moment(d.since(v.settled)), Behind: d.behind}
 	for _, s := range d.steps {
 		party := &v.settled.parties[s.party]
-		one := jsonStep{Caller: party.caller, Metadata: party.metadata, KeyName: cli.NameOf(v.settled.states[s.state].Key), Why: "line"}
-		if p, has := v.byName[nameOf(party)]; has && party.isKnown() {
-			one.Party = partyID(p)
+		one := jsonStep{Caller: party.caller, Metadata: party.metadata, KeyName: cli.NameOf(v.states[s.state].Key), Why: "line"}
+		if party.isKnown() {
+			one.Party = partyID(s.party)
 		}
 		if s.held {
 			one.Why = "held"

@@ -1,8 +1,9 @@
 package tree
 
 import (
+	"fmt"
+	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/seed-14de3678/redislock"
@@ -20,6 +21,8 @@ type model struct {
 
 	tokens  map[string]marks // by key; nil: nobody has compared them
 	several map[string]bool  // callers' ids that are known to be more than one piece of work
+
+	partyOf, requestOf map[string]int // by what identifies them
 }
 
 // A party is somebody who holds keys or waits for them.
@@ -35,11 +38,10 @@ func (p *party) isKnown() bool { return p.caller != "" || p.metadata != "" }
 
 // A request is one Obtain that waits.
 type request struct {
-	party    int
-	since    time.Time // zero for an intent
-	metadata string
-	intent   bool
-	stands   []stand // in the order of the states
+	party  int
+	since  time.Time // zero for an intent
+	intent bool
+	stands []stand // in the order of the states
 }
 
 // A stand is one key that a request waits for.
@@ -50,88 +52,101 @@ type stand struct {
 }
 
 // newModel finds out who is who.
-func newModel(states []redislock.KeyState) *model {
-	b := builder{model: &model{states: states}, parties: map[string]int{}, requests: map[string]int{}}
-	for i := range states {
-		b.take(i)
-	}
-	return b.model
-}
+func newModel(states []redislock.KeyState) *model { return new(model).again(states) }
 
-// A builder is what a model needs while it is made.
-type builder struct {
-	*model
-	parties, requests map[string]int // by what identifies them
+// again is a model of the same keys as they are in other states. Parties and requests have the same numbers in both.
+func (m *model) again(states []redislock.KeyState) *model {
+	next := &model{states: states, tokens: m.tokens, partyOf: map[string]int{}, requestOf: map[string]int{}}
+	maps.Copy(next.partyOf, m.partyOf)
+	maps.Copy(next.requestOf, m.requestOf)
+	for _, p := range m.parties {
+		next.parties = append(next.parties, party{caller: p.caller, metadata: p.metadata})
+	}
+	for _, r := range m.requests {
+		next.requests = append(next.requests, request{party: r.party, since: r.since, intent: r.intent})
+	}
+	for i := range states {
+		next.take(i)
+	}
+	return next
 }
 
 // take enters one key.
-func (b *builder) take(i int) {
-	s := b.states[i]
+func (m *model) take(i int) {
+	s := m.states[i]
 	holders, line, intent := make([]int, len(s.Holders)), make([]int, len(s.Line)), nobody
 	if s.Mode != redislock.ModeWrite && s.Mode != redislock.ModeRead {
 		holders = nil // of a foreign key
 	}
 	for h := range holders {
-		holder := s.Holders[h]
 		holders[h] = nobody
-		if holder.Left {
-			continue
-		}
-		p := b.party(holder.Caller, holder.Metadata)
-		holders[h] = p
-		if held := b.model.parties[p].holds; len(held) == 0 || held[len(held)-1] != i { // it may hold it twice, to read
-			b.model.parties[p].holds = append(held, i)
+		if !s.Holders[h].Left {
+			holders[h] = m.holder(i, s.Holders[h])
 		}
 	}
 	for w, waiter := range s.Line {
 		if !waiter.Alive {
 			line[w] = nobody
-			b.gone++
+			m.gone++
 			continue
 		}
-		name := strconv.FormatInt(waiter.Since.UnixMicro(), 10)
-		line[w] = b.request(name, waiter.Caller, waiter.Metadata, request{since: waiter.Since}, stand{i, w, waiter.Mode})
+		line[w] = m.request(waiter.Caller, waiter.Metadata, request{since: waiter.Since}, stand{i, w, waiter.Mode})
 	}
 	if s.Intent != nil {
-		stands := stand{i, len(s.Line), redislock.ModeWrite}
-		intent = b.request("intent", s.Intent.Caller, s.Intent.Metadata, request{intent: true}, stands)
+		intent = m.request(s.Intent.Caller, s.Intent.Metadata, request{intent: true}, stand{i, len(s.Line), redislock.ModeWrite})
 	}
-	b.holders, b.line, b.intents = append(b.holders, holders), append(b.line, line), append(b.intents, intent)
+	m.holders, m.line, m.intents = append(m.holders, holders), append(m.line, line), append(m.intents, intent)
 }
 
-// party finds or makes a party. Without a caller's id and metadata it is a new one.
-func (b *builder) party(caller, metadata string) int {
-	name := "process " + metadata
-	if caller != "" {
-		name = "caller " + caller
-	}
-	p, has := b.parties[name]
-	if !has || caller == "" && metadata == "" {
-		p = len(b.model.parties)
-		b.model.parties = append(b.model.parties, party{caller: caller, metadata: metadata})
-		b.parties[name] = p
-	}
-	found := &b.model.parties[p]
-	if process, ok := processOf(metadata); ok && !slices.Contains(found.processes, process.id()) {
-		found.processes = append(found.processes, process.id())
+// holder enters who holds a key.
+func (m *model) holder(state int, h redislock.Holder) int {
+	p := m.party(h.Caller, h.Metadata)
+	found := &m.parties[p]
+	found.runs(h.Metadata)
+	if n := len(found.holds); n == 0 || found.holds[n-1] != state { // it may hold it twice, to read
+		found.holds = append(found.holds, state)
 	}
 	return p
 }
 
+// party finds or makes a party. Without a caller's id and metadata it is a new one.
+func (m *model) party(caller, metadata string) int {
+	name := "process " + metadata
+	if caller != "" {
+		name = "caller " + caller
+	}
+	p, has := m.partyOf[name]
+	if !has || caller == "" && metadata == "" {
+		p = len(m.parties)
+		m.parties = append(m.parties, party{caller: caller, metadata: metadata})
+		m.partyOf[name] = p
+	}
+	return p
+}
+
+// runs enters the process that metadata name.
+func (p *party) runs(metadata string) {
+	if process, ok := processOf(metadata); ok && !slices.Contains(p.processes, process.id()) {
+		p.processes = append(p.processes, process.id())
+	}
+}
+
 // request finds or makes a request, and adds a key that it waits for. Intents of nobody known are requests of their own,
 // because they have no place.
-func (b *builder) request(name, caller, metadata string, r request, s stand) int {
-	name = strconv.Quote(name) + strconv.Quote(caller) + strconv.Quote(metadata)
-	q, has := b.requests[name]
+func (m *model) request(caller, metadata string, r request, s stand) int {
+	name := fmt.Sprintf("%t %d %q %q", r.intent, r.since.UnixMicro(), caller, metadata)
+	q, has := m.requestOf[name]
 	if !has || r.intent && caller == "" && metadata == "" {
-		q = len(b.model.requests)
-		r.party, r.metadata = b.party(caller, metadata), metadata
-		b.model.requests = append(b.model.requests, r)
-		b.requests[name] = q
-		p := &b.model.parties[r.party]
-		p.requests = append(p.requests, q)
+		q = len(m.requests)
+		r.party = m.party(caller, metadata)
+		m.requests = append(m.requests, r)
+		m.requestOf[name] = q
 	}
-	found := &b.model.requests[q]
+	found := &m.requests[q]
+	if p := &m.parties[found.party]; len(found.stands) == 0 {
+		p.requests = append(p.requests, q)
+		p.runs(metadata)
+	}
 	found.stands = append(found.stands, s)
 	return q
 }

@@ -44,11 +44,10 @@ type page struct {
 // A pageCircle is the sentence about a deadlock.
 type pageCircle struct{ Title, Text string }
 
-// A pageStep is what joins a party and a key, by their names.
+// A pageStep is what joins a party and a key.
 type pageStep struct {
-	party [2]string
-	key   string
-	holds bool
+	pageSide
+	state int
 }
 
 // A pageSide is a party as a holder, or as one who waits: a box for each.
@@ -126,7 +125,7 @@ func (v *view) writeHTML(to io.Writer) error { return pageTemplate.Execute(to, v
 // page draws it.
 func (v *view) page() *page {
 	p := &page{
-		Now: v.now.UTC().Format("2006-01-02 15:04:05 UTC"), view: v, names: namesOf(v.model, false), circled: map[pageStep]string{},
+		Now: v.now.UTC().Format("2006-01-02 15:04:05 UTC"), view: v, names: namesOf(v.settled, false), circled: map[pageStep]string{},
 		ports: map[pageSide]int{}, boxes: map[pageSide]*pageNode{}, bottom: [3]int{pageTop, pageTop, pageTop},
 	}
 	p.tellCircles()
@@ -201,7 +200,7 @@ func (p *page) key(i int, ties []pageTie) {
 		box := p.box(t.pageSide)
 		y := box.Y + pageLine - 2 + pageLine*box.used
 		box.used++
-		class := p.circled[pageStep{nameOf(&p.view.parties[t.party]), s.Key, t.holds}]
+		class := p.circled[pageStep{t.pageSide, i}]
 		e := pageEdge{key.X + pageWidth, key.Y + key.Height/2, box.X, y, t.says, class, false}
 		if t.holds {
 			e = pageEdge{box.X + pageWidth, y, key.X, key.Y + key.Height/2, t.says, class, true}
@@ -244,7 +243,8 @@ func (p *page) node(column, lines int, text, note string) *pageNode {
 
 // tellCircles says of each deadlock who is in it, and keeps what it joins.
 func (p *page) tellCircles() {
-	v, inner, selves := p.view, namesOf(p.view.settled, false), 0
+	v, selves := p.view, 0
+	name := func(party int) string { return p.names.show(p.names.of[party], 0) }
 	for i := range v.deadlocks {
 		d := &v.deadlocks[i]
 		if d.mayBeNothing() {
@@ -256,15 +256,14 @@ func (p *page) tellCircles() {
 			class, ends = "certain", ". None of them can go on until one gives up or loses its lease."
 		}
 		var says []string
-		for k, s := range d.steps {
-			next := d.steps[(k+1)%len(d.steps)]
-			key, text := v.settled.states[s.state].Key, "%s waits for %s, in line behind %s"
+		for s, next := range d.links() {
+			text := "%s waits for %s, in line behind %s"
 			if s.held {
 				text = "%s waits for %s, which is held by %s"
 			}
-			says = append(says, fmt.Sprintf(text, inner.show(inner.of[s.party], 0), p.names.show(key, 0), inner.show(inner.of[next.party], 0)))
-			p.mark(pageStep{nameOf(&v.settled.parties[s.party]), key, false}, class)
-			p.mark(pageStep{nameOf(&v.settled.parties[next.party]), key, s.held}, class)
+			says = append(says, fmt.Sprintf(text, name(s.party), p.names.show(v.states[s.state].Key, 0), name(next.party)))
+			p.mark(pageStep{pageSide{s.party, false}, s.state}, class)
+			p.mark(pageStep{pageSide{next.party, s.held}, s.state}, class)
 		}
 		p.Circles = append(p.Circles, pageCircle{fmt.Sprintf("Deadlock %d, %s", i+1, class), strings.Join(says, "; ") + ends})
 	}

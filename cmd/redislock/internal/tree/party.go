@@ -62,13 +62,14 @@ func (p process) String() string {
 // names is how parties are called.
 type names struct {
 	of          []string
+	parties     []party
 	ascii, long bool
 }
 
 // namesOf finds a short name for each party, or the whole text with long. Where two have the same short name it is the
 // whole text, too.
 func namesOf(m *model, long bool) *names {
-	n := &names{of: make([]string, len(m.parties)), long: long}
+	n := &names{of: make([]string, len(m.parties)), parties: m.parties, long: long}
 	count := map[string]int{}
 	for p := range m.parties {
 		n.of[p] = shortName(&m.parties[p])
@@ -106,8 +107,8 @@ func longName(p *party) string {
 }
 
 // brief is a name for the middle of a sentence: that of a caller is its id.
-func (n *names) brief(m *model, p int) string {
-	return n.show(cmp.Or(m.parties[p].caller, n.of[p]), 30)
+func (n *names) brief(p int) string {
+	return n.show(cmp.Or(n.parties[p].caller, n.of[p]), 30)
 }
 
 // show makes a text fit for a terminal, and at most so long; 0: in full length. Of a long one the middle is left out.

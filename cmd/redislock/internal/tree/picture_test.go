@@ -19,7 +19,7 @@ func drawn(t *testing.T, v *view, most int, mod ...func(*printer)) string {
 	t.Helper()
 	var b bytes.Buffer
 	p := &printer{
-		view: v, names: namesOf(v.model, false), inner: namesOf(v.settled, false), screen: cli.NewScreen(&b), glyphs: boxes,
+		view: v, names: namesOf(v.settled, false), screen: cli.NewScreen(&b), glyphs: boxes,
 		most: most, width: 80,
 	}
 	for _, m := range mod {
@@ -192,7 +192,7 @@ possible deadlock 1: q → a → p → b → q
 func TestPlainPicture(t *testing.T) {
 	t.Parallel()
 	v := viewOf(t, statesOf("ключ w A < B:w1", "b w B < A:w2"))
-	got := drawn(t, v, 10, func(p *printer) { p.glyphs, p.names.ascii, p.inner.ascii = plain, true, true })
+	got := drawn(t, v, 10, func(p *printer) { p.glyphs, p.names.ascii = plain, true })
 	if i := strings.IndexFunc(got, func(r rune) bool { return r >= utf8.RuneSelf }); i >= 0 {
 		t.Errorf("not ASCII at %d:\n%s", i, got)
 	}
@@ -239,7 +239,7 @@ func TestPictureFits(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	got = drawn(t, v, 10, func(p *printer) {
-		p.names, p.inner, p.width = namesOf(v.model, true), namesOf(v.settled, true), 0
+		p.names, p.width = namesOf(v.settled, true), 0
 	})
 	if strings.Contains(got, "…") || strings.Count(got, strings.Repeat("order/", 40)) < len(states) {
 		t.Errorf("something is left out: %q", got)

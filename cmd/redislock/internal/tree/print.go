@@ -24,8 +24,7 @@ var (
 // A printer writes a view for people.
 type printer struct {
 	*view
-	names  *names      // of the parties of the model
-	inner  *names      // and of the settled model
+	names  *names
 	screen *cli.Screen // for its colours
 	glyphs glyphs
 	most   int    // of each list; 0: all

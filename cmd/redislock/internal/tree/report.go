@@ -41,9 +41,8 @@ func (p *printer) deadlock(number int, d *deadlock) {
 	}
 	p.say("")
 	p.wrap(fmt.Sprintf("%s %d: ", title, number), p.circle(d), "   ", colour)
-	for i, s := range d.steps {
-		next := d.steps[(i+1)%len(d.steps)]
-		p.step(s, p.inner.brief(p.settled, next.party))
+	for s, next := range d.links() {
+		p.step(s, p.names.brief(next.party))
 	}
 	if d.behind > 0 {
 		p.say("   %s behind these.", count.Either(d.behind, "request more waits", "requests more wait"))
@@ -56,21 +55,20 @@ func (p *printer) deadlock(number int, d *deadlock) {
 
 // circle is the chain of a deadlock, as pieces that stay together.
 func (p *printer) circle(d *deadlock) []string {
-	pieces := []string{p.inner.brief(p.settled, d.steps[0].party)}
-	for i, s := range d.steps {
-		next := p.inner.brief(p.settled, d.steps[(i+1)%len(d.steps)].party)
-		pieces = append(pieces, p.glyphs.arrow+" "+p.key(s.state), p.glyphs.arrow+" "+next)
+	pieces := []string{p.names.brief(d.steps[0].party)}
+	for s, next := range d.links() {
+		pieces = append(pieces, p.glyphs.arrow+" "+p.key(s.state), p.glyphs.arrow+" "+p.names.brief(next.party))
 	}
 	return pieces
 }
 
-// key is the name of a key of the settled model.
-func (p *printer) key(state int) string { return p.names.show(p.settled.states[state].Key, 30) }
+// key is the name of a key.
+func (p *printer) key(state int) string { return p.names.show(p.states[state].Key, 30) }
 
 // step writes what one party of a circle waits for.
 func (p *printer) step(s step, next string) {
 	r := &p.settled.requests[s.request]
-	p.fit("   ", p.inner.of[s.party], "", "")
+	p.fit("   ", p.names.of[s.party], "", "")
 	mode, age := "", ", with an intent"
 	for _, one := range r.stands {
 		if one.state == s.state {
@@ -80,19 +78,18 @@ func (p *printer) step(s step, next string) {
 	if !r.intent {
 		age = ", for " + p.age(r.since)
 	}
-	lead := fmt.Sprintf("      wants to %s ", mode)
+	where := ", in line behind "
 	if s.held {
-		p.fit(lead, p.settled.states[s.state].Key, fmt.Sprintf(", held by %s%s", next, age), "")
-	} else {
-		p.fit(lead, p.settled.states[s.state].Key, fmt.Sprintf(", in line behind %s%s", next, age), "")
+		where = ", held by "
 	}
+	p.fit(fmt.Sprintf("      wants to %s ", mode), p.states[s.state].Key, where+next+age, "")
 }
 
 // wayOut says how a deadlock ends.
 func (p *printer) wayOut(d *deadlock) {
 	victim, ends := p.victim(d)
 	p.say("   The first lease in it ends in %s, if it is not renewed.", cli.Duration(ends))
-	if word, ok := shellWord(p.settled.states[victim].Key); ok && d.certain && p.names.isWritable(word) {
+	if word, ok := shellWord(p.states[victim].Key); ok && d.certain && p.names.isWritable(word) {
 		p.say("   To end it: redislock break%s %s", p.flags, word)
 	}
 }
@@ -101,11 +98,10 @@ func (p *printer) wayOut(d *deadlock) {
 func (p *printer) victim(d *deadlock) (state int, ends time.Duration) {
 	var last time.Time
 	state = nobody
-	for i, s := range d.steps {
+	for s, next := range d.links() {
 		if !s.held {
 			continue
 		}
-		next := d.steps[(i+1)%len(d.steps)]
 		if since := p.settled.requests[next.request].since; state == nobody || since.After(last) {
 			state, last = s.state, since
 		}
@@ -154,7 +150,7 @@ func (p *printer) printSelves(selves []*deadlock) {
 	for _, d := range selves {
 		if party := d.steps[0].party; !seen[party] {
 			seen[party] = true
-			pieces = append(pieces, fmt.Sprintf("%s (%s)", p.inner.brief(p.settled, party), p.key(d.steps[0].state)))
+			pieces = append(pieces, fmt.Sprintf("%s (%s)", p.names.brief(party), p.key(d.steps[0].state)))
 		}
 	}
 	if len(pieces) == 0 {

@@ -17,15 +17,15 @@ const settling = 300 * time.Millisecond
 type inspect func(ctx context.Context, keys []string) ([]redislock.KeyState, error)
 
 // settled reads the keys of whatever may be a deadlock twice more, and returns a model of what was there all three times.
-// It is empty if there is nothing of that kind.
+// Keys that were not read hold nothing in it.
 func settled(ctx context.Context, m *model, look inspect, pause time.Duration) (*model, error) {
-	suspects := m.suspects()
+	suspects, states := m.suspects(), make([]redislock.KeyState, len(m.states))
 	if len(suspects) == 0 {
-		return newModel(nil), nil
+		return m.again(states), nil
 	}
-	keys, states := make([]string, len(suspects)), make([]redislock.KeyState, len(suspects))
+	keys := make([]string, len(suspects))
 	for i, state := range suspects {
-		keys[i], states[i] = m.states[state].Key, m.states[state]
+		keys[i], states[state] = m.states[state].Key, m.states[state]
 	}
 	several := map[string]bool{}
 	for range 2 {
@@ -44,13 +44,13 @@ func settled(ctx context.Context, m *model, look inspect, pause time.Duration) (
 				several[p.caller] = true
 			}
 		}
-		for i := range states {
-			states[i] = common(states[i], again[i])
+		for i, state := range suspects {
+			states[state] = common(states[state], again[i])
 		}
 		pause /= 2
 	}
-	still := newModel(states)
-	still.several, still.tokens = several, m.tokens
+	still := m.again(states)
+	still.several = several
 	return still, nil
 }
 

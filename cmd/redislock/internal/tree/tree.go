@@ -98,7 +98,7 @@ func (o *options) run(ctx context.Context, to cli.Streams, args []string) error 
 	if err != nil {
 		return err
 	}
-	v, err := newMarkedView(ctx, states, client.Inspect, newMarker(conn), settling)
+	v, err := newView(ctx, states, client.Inspect, newMarker(conn), settling)
 	if err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func (o *options) write(to cli.Streams, v *view) error {
 		return writePage(o.html, to.Out, v.writeHTML)
 	}
 	p := &printer{
-		view: v, names: namesOf(v.model, o.long), inner: namesOf(v.settled, o.long), screen: cli.NewScreen(to.Out),
+		view: v, names: namesOf(v.settled, o.long), screen: cli.NewScreen(to.Out),
 		glyphs: boxes, most: o.most, width: 80, only: o.only,
 	}
 	p.flags = o.redis.Again()
@@ -169,7 +169,7 @@ func (o *options) write(to cli.Streams, v *view) error {
 		p.width = 0
 	}
 	if o.ascii || !cli.UTF8() {
-		p.glyphs, p.names.ascii, p.inner.ascii = plain, true, true
+		p.glyphs, p.names.ascii = plain, true
 	}
 	return p.print(to.Out)
 }
