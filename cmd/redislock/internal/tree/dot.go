@@ -13,8 +13,7 @@ import (
 type dotEdge struct {
 	from, to string
 	label    string
-	deadlock int        // its number; 0: none
-	circled  circleEdge // what it is in it
+	deadlock int // its number; 0: none
 }
 
 // writeDot writes a graph for Graphviz.
@@ -34,14 +33,14 @@ func (v *view) writeDot(to io.Writer) error {
 	}
 	arrows, counts := v.arrows(edges)
 	left := map[string]bool{}
-	for i, a := range arrows {
+	for _, a := range arrows {
 		if strings.HasPrefix(a.to, "left") && !left[a.to] {
 			left[a.to] = true
 			say("  %s [label=\"left\", style=dashed];\n", a.to)
 		}
 		label, colour := a.label, ""
-		if counts[i] > 1 {
-			label += fmt.Sprintf("\n%d times", counts[i])
+		if counts[a] > 1 {
+			label += fmt.Sprintf("\n%d times", counts[a])
 		}
 		if a.deadlock > 0 {
 			colour = ", " + v.dotColour(a.deadlock)
@@ -54,44 +53,34 @@ func (v *view) writeDot(to io.Writer) error {
 
 // arrows are the edges with what stands beside them, each once, and how often each is there. All of a circle is among them,
 // although an edge from far back in a line to the holder follows from others.
-func (v *view) arrows(edges []edge) (arrows []dotEdge, counts []int) {
-	circled, at := v.circled(), map[dotEdge]int{}
+func (v *view) arrows(edges []edge) (arrows []dotEdge, counts map[dotEdge]int) {
+	circled, counts := v.circled(), map[dotEdge]int{}
+	missing := maps.Clone(circled)
+	add := func(a dotEdge) {
+		if counts[a]++; counts[a] == 1 {
+			arrows = append(arrows, a)
+		}
+	}
 	for _, e := range edges {
-		a := v.arrow(e, circled)
-		i, has := at[a]
-		if !has {
-			i = len(arrows)
-			at[a] = i
-			arrows, counts = append(arrows, a), append(counts, 0)
-		}
-		counts[i]++
+		c := circleEdge{e.from, e.to, e.state}
+		add(v.arrow(e, circled[c]))
+		delete(missing, c)
 	}
-	for _, a := range arrows {
-		if a.deadlock > 0 {
-			delete(circled, a.circled)
-		}
-	}
-	for _, c := range slices.SortedFunc(maps.Keys(circled), circleEdge.compare) {
+	for _, c := range slices.SortedFunc(maps.Keys(missing), circleEdge.compare) {
 		if max(c.from, c.to) < len(v.parties) {
-			label := dotName(v.states[c.state].Key)
-			arrows = append(arrows, dotEdge{from: partyID(c.from), to: partyID(c.to), label: label, deadlock: circled[c]})
-			counts = append(counts, 1)
+			add(dotEdge{partyID(c.from), partyID(c.to), dotName(v.states[c.state].Key), circled[c]})
 		}
 	}
 	return arrows, counts
 }
 
-func (v *view) arrow(e edge, circled map[circleEdge]int) dotEdge {
-	a := dotEdge{from: partyID(e.from), to: fmt.Sprint("left", e.state+1), label: dotName(v.states[e.state].Key) + "\nto " + string(e.wants)}
+func (v *view) arrow(e edge, deadlock int) dotEdge {
+	a := dotEdge{partyID(e.from), fmt.Sprint("left", e.state+1), dotName(v.states[e.state].Key) + "\nto " + string(e.wants), deadlock}
 	if !e.held {
 		a.label += ", behind it in line"
 	}
 	if e.to != nobody {
 		a.to = partyID(e.to)
-		c := circleEdge{e.from, e.to, e.state}
-		if a.deadlock = circled[c]; a.deadlock > 0 {
-			a.circled = c
-		}
 	}
 	return a
 }
