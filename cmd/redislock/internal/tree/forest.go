@@ -18,6 +18,7 @@ type forest struct {
 	under [][]int   // of each party the keys that are drawn beneath it
 	left  []int     // keys in whose way are only holders that have left them
 	lines [][]group // of each key
+	held  []bool    // whether holders of a key are in the way of somebody who waits for it
 	rows  []row
 	drawn map[int]bool // parties whose keys are in the rows
 	keys  map[int]int  // of a key that is in the rows: beneath which party
@@ -35,8 +36,9 @@ type group struct {
 type row struct {
 	stems  []bool // of each level above: whether something follows there
 	kind   rowKind
-	party  int // of rowRoot and rowWaiter
-	state  int // of rowKey, rowWaiter, rowLeft
+	party  int  // of rowRoot and rowWaiter
+	state  int  // of rowKey, rowWaiter, rowLeft
+	held   bool // of rowKey: the party holds it, and is in the way; else it is the first in line
 	group  group
 	refers int // the party beneath which it goes on; nobody: here, if at all
 	count  int // of rowMore: how many are not drawn
@@ -110,7 +112,7 @@ func (f *forest) plant(state int) {
 	for _, g := range line {
 		held = held || f.isHeldAgainst(state, g.mode)
 	}
-	f.lines = append(f.lines, line)
+	f.lines, f.held = append(f.lines, line), append(f.held, held)
 	switch {
 	case len(line) == 0:
 	case held:
@@ -180,14 +182,15 @@ func (f *forest) beneath(p int, stems []bool, depth int) {
 	f.drawn[p] = true
 	for i, state := range f.under[p] {
 		here := append(slices.Clone(stems), i < len(f.under[p])-1)
+		r := row{stems: here, kind: rowKey, party: p, state: state, held: f.held[state], refers: nobody}
 		other, has := f.keys[state]
 		if has {
-			f.rows = append(f.rows, row{stems: here, kind: rowKey, party: p, state: state, refers: other})
-			continue
+			r.refers = other
 		}
-		f.keys[state] = p
-		f.rows = append(f.rows, row{stems: here, kind: rowKey, party: p, state: state, refers: nobody})
-		f.waiters(state, here, depth+1)
+		if f.rows = append(f.rows, r); !has {
+			f.keys[state] = p
+			f.waiters(state, here, depth+1)
+		}
 	}
 }
 

@@ -130,6 +130,12 @@ func (p *printer) mark(party int) string {
 // hold says how the party holds the key, or that it is the first in line.
 func (p *printer) hold(r row) string {
 	s, others, text := &p.states[r.state], 0, ""
+	switch {
+	case s.Mode == redislock.ModeForeign:
+		return ", foreign: " + cli.Foreign(*s) + ", first in line"
+	case !r.held:
+		return ", first in line"
+	}
 	for h, party := range p.holders[r.state] {
 		if party != r.party || text != "" {
 			others++
@@ -142,31 +148,13 @@ func (p *printer) hold(r row) string {
 		}
 		text += fmt.Sprintf(", %s left", cli.Duration(holder.TTL))
 	}
-	switch {
-	case s.Mode == redislock.ModeForeign:
-		return ", foreign: " + cli.Foreign(*s) + ", first in line"
-	case text == "" || !p.isInTheWay(r.state):
-		return ", first in line"
-	case others == 1:
+	switch others {
+	case 0:
+		return text
+	case 1:
 		return text + ", with another"
-	case others > 1:
-		return text + fmt.Sprintf(", with %s others", count.Number(others))
 	}
-	return text
-}
-
-// isInTheWay reports whether the holders of a key are in the way of somebody who waits.
-func (p *printer) isInTheWay(state int) bool {
-	s := &p.states[state]
-	if s.Mode == redislock.ModeWrite || p.intents[state] != nobody {
-		return true
-	}
-	for w, q := range p.line[state] {
-		if q != nobody && s.Line[w].Mode == redislock.ModeWrite {
-			return true
-		}
-	}
-	return false
+	return text + fmt.Sprintf(", with %s others", count.Number(others))
 }
 
 // leftUntil says for how long a key stays taken that nobody holds any more.
