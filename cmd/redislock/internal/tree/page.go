@@ -78,42 +78,26 @@ func (n *pageNode) TextX() int { return n.X + 8 }
 func (n *pageNode) TextY() int { return n.Y + 17 }
 func (n *pageNode) NoteY() int { return n.Y + 17 + pageLine }
 
-// A pageEdge joins a party and a key. What it says stands at the party.
+// A pageEdge joins a party and a key.
 type pageEdge struct {
-	X1, Y1, X2, Y2 int
-	Label, Class   string
-	holds          bool
+	X, Y, KeyX, KeyY int // the ends, at the party and at the key
+	Label, Class     string
+	right            int // 1 if the key is on the right of the party, else -1
 }
 
-// Path is the line: straight beneath what it says, and then bent.
+// Path is the line: straight beneath what it says, which stands at the party, and then bent.
 func (e pageEdge) Path() string {
-	from, to := e.X1, e.X2
-	if e.holds {
-		from += pageLabel
-	} else {
-		to -= pageLabel
-	}
-	middle := (from + to) / 2
-	return fmt.Sprintf("M%d %dH%dC%d %d %d %d %d %dH%d", e.X1, e.Y1, from, middle, e.Y1, middle, e.Y2, to, e.Y2, e.X2)
+	bend := e.X + e.right*pageLabel
+	middle := (bend + e.KeyX) / 2
+	return fmt.Sprintf("M%d %dH%dC%d %d %d %d %d %d", e.X, e.Y, bend, middle, e.Y, middle, e.KeyY, e.KeyX, e.KeyY)
 }
 
 // LabelX and the others say where what it says stands.
-func (e pageEdge) LabelX() int {
-	if e.holds {
-		return e.X1 + 6
-	}
-	return e.X2 - 6
-}
-
-func (e pageEdge) LabelY() int {
-	if e.holds {
-		return e.Y1 - 4
-	}
-	return e.Y2 - 4
-}
+func (e pageEdge) LabelX() int { return e.X + 6*e.right }
+func (e pageEdge) LabelY() int { return e.Y - 4 }
 
 func (e pageEdge) Anchor() string {
-	if e.holds {
+	if e.right > 0 {
 		return "start"
 	}
 	return "end"
@@ -201,9 +185,9 @@ func (p *page) key(i int, ties []pageTie) {
 		y := box.Y + pageLine - 2 + pageLine*box.used
 		box.used++
 		class := p.circled[pageStep{t.pageSide, i}]
-		e := pageEdge{key.X + pageWidth, key.Y + key.Height/2, box.X, y, t.says, class, false}
+		e := pageEdge{box.X, y, key.X + pageWidth, key.Y + key.Height/2, t.says, class, -1}
 		if t.holds {
-			e = pageEdge{box.X + pageWidth, y, key.X, key.Y + key.Height/2, t.says, class, true}
+			e.X, e.KeyX, e.right = box.X+pageWidth, key.X, 1
 		}
 		if p.Edges = append(p.Edges, e); class != "" && (key.Class == "" || class == "certain") {
 			key.Class = class

@@ -117,11 +117,11 @@ func TestPageLayout(t *testing.T) {
 			atBox := func(x, y int) bool {
 				return slices.ContainsFunc(p.Nodes, func(n *pageNode) bool { return x == n.X && n.Y < y && y < n.Y+n.Height })
 			}
-			at := [2]int{e.X2, e.Y2}
-			if e.holds {
-				at = [2]int{e.X1, e.Y1}
+			at, left, right := [2]int{e.X, e.Y}, [2]int{e.KeyX, e.KeyY}, [2]int{e.X, e.Y}
+			if e.right > 0 {
+				left, right = right, left
 			}
-			if !atBox(e.X1-pageWidth, e.Y1) || !atBox(e.X2, e.Y2) || ends[at] {
+			if !atBox(left[0]-pageWidth, left[1]) || !atBox(right[0], right[1]) || ends[at] {
 				t.Fatalf("seed %d: an edge is in the air, or meets another: %+v", seed, e)
 			}
 			ends[at] = true
