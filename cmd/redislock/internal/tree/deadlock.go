@@ -34,8 +34,8 @@ func (d *deadlock) links() iter.Seq2[step, step] {
 	}
 }
 
-// mayBeNothing reports whether a party may wait for itself: most likely two of its goroutines want the same key.
-func (d *deadlock) mayBeNothing() bool { return len(d.steps) == 1 && !d.certain }
+// mayBeNothing reports whether a party may wait for itself.
+func (d deadlock) mayBeNothing() bool { return len(d.steps) == 1 && !d.certain }
 
 // since is when the last of its requests began to wait.
 func (d *deadlock) since(m *model) time.Time {
@@ -62,7 +62,7 @@ type finder struct {
 const mostStarts = 500
 
 // deadlocks finds the deadlocks of a model: first those that are certain, then those that are possible, both with the
-// oldest first. Of these it returns so many at most, and how many more there are at least.
+// oldest first, and those of one party last. Of these it returns so many at most, and how many more there are at least.
 func deadlocks(m *model, most int) (found []deadlock, more int) {
 	f := finder{model: m, most: most, known: map[string]bool{}, stuck: map[int]bool{}}
 	f.selves(true, false)

@@ -96,9 +96,6 @@ func (l *lining) held(e edge) {
 func (v *view) circled() map[circleEdge]int {
 	all := map[circleEdge]int{}
 	for i := range v.deadlocks {
-		if v.deadlocks[i].mayBeNothing() {
-			continue
-		}
 		for s, next := range v.deadlocks[i].links() {
 			if e := (circleEdge{s.party, next.party, s.state}); all[e] == 0 {
 				all[e] = i + 1

@@ -35,9 +35,6 @@ func Circles(ctx context.Context, conn *cli.Conn, look func(context.Context, []s
 	var circles []Circle
 	for i := range v.deadlocks {
 		d := &v.deadlocks[i]
-		if d.mayBeNothing() {
-			continue
-		}
 		c := Circle{Certain: d.certain}
 		words := []string{n.brief(d.steps[0].party)}
 		for s, next := range d.links() {

@@ -3,6 +3,7 @@ package tree
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
@@ -50,8 +51,8 @@ type (
 
 // writeJSON writes the deadlocks, and unless these are all that is wanted the parties that have to do with an edge, and the edges.
 func (v *view) writeJSON(w io.Writer, only bool) error {
-	for i := range v.deadlocks {
-		if err := cli.WriteJSON(w, v.jsonDeadlock(&v.deadlocks[i])); err != nil {
+	for _, d := range slices.Concat(v.deadlocks, v.selves) {
+		if err := cli.WriteJSON(w, v.jsonDeadlock(&d)); err != nil {
 			return err
 		}
 	}

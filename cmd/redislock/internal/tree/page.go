@@ -227,14 +227,10 @@ func (p *page) node(column, lines int, text, note string) *pageNode {
 
 // tellCircles says of each deadlock who is in it, and keeps what it joins.
 func (p *page) tellCircles() {
-	v, selves := p.view, 0
+	v := p.view
 	name := func(party int) string { return p.names.show(p.names.of[party], 0) }
 	for i := range v.deadlocks {
 		d := &v.deadlocks[i]
-		if d.mayBeNothing() {
-			selves++
-			continue
-		}
 		class, ends := "possible", ". Not certain: "+strings.Join(d.why, "; ")+"."
 		if d.certain {
 			class, ends = "certain", ". None of them can go on until one gives up or loses its lease."
@@ -254,7 +250,7 @@ func (p *page) tellCircles() {
 	if v.more > 0 {
 		p.Notes = append(p.Notes, fmt.Sprintf("There are %s more deadlocks, or more.", count.Number(v.more)))
 	}
-	if selves > 0 {
+	if selves := len(v.selves); selves > 0 {
 		p.Notes = append(p.Notes, fmt.Sprintf("Of those who wait for a key that they hold themselves, most likely in another goroutine, there are %s.",
 			count.Number(selves)))
 	}

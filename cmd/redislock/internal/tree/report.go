@@ -10,27 +10,19 @@ import (
 	"github.com/seed-14de3678/redislock/internal/count"
 )
 
-// printDeadlocks writes the part of the deadlocks: those with several parties, and certain ones, one by one; those who may wait for
-// themselves together.
+// printDeadlocks writes the part of the deadlocks: one by one, and those who may wait for themselves together.
 func (p *printer) printDeadlocks() {
-	var selves []*deadlock
-	told, hidden := 0, p.more
-	for i := range p.deadlocks {
-		d := &p.deadlocks[i]
-		switch {
-		case d.mayBeNothing():
-			selves = append(selves, d)
-		case p.most > 0 && told >= p.most:
-			hidden++
-		default:
-			told++
-			p.deadlock(i+1, d)
-		}
+	told := p.deadlocks
+	if p.most > 0 {
+		told = told[:min(p.most, len(told))]
 	}
-	if hidden > 0 {
+	for i := range told {
+		p.deadlock(i+1, &told[i])
+	}
+	if hidden := p.more + len(p.deadlocks) - len(told); hidden > 0 {
 		p.say("\n%s %s more of them, or more", p.glyphs.dots, count.Number(hidden))
 	}
-	p.printSelves(selves)
+	p.printSelves()
 }
 
 // deadlock writes one.
@@ -144,10 +136,10 @@ func (p *printer) paint(colour, text string) string {
 }
 
 // printSelves writes who may wait for itself. That is most likely nothing, so it is short.
-func (p *printer) printSelves(selves []*deadlock) {
+func (p *printer) printSelves() {
 	var pieces []string
 	seen := map[int]bool{}
-	for _, d := range selves {
+	for _, d := range p.selves {
 		if party := d.steps[0].party; !seen[party] {
 			seen[party] = true
 			pieces = append(pieces, fmt.Sprintf("%s (%s)", p.names.brief(party), p.key(d.steps[0].state)))

@@ -131,8 +131,8 @@ func viewOf(t *testing.T, states []redislock.KeyState) *view {
 
 func (v *view) told() []string {
 	var all []string
-	for i := range v.deadlocks {
-		all = append(all, v.deadlocks[i].told(v.settled))
+	for _, d := range slices.Concat(v.deadlocks, v.selves) {
+		all = append(all, d.told(v.settled))
 	}
 	return all
 }

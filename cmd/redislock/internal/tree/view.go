@@ -2,6 +2,7 @@ package tree
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/seed-14de3678/redislock"
@@ -10,7 +11,8 @@ import (
 // A view is what there is to show.
 type view struct {
 	*model
-	deadlocks []deadlock
+	deadlocks []deadlock  // those of several parties, and certain ones
+	selves    []deadlock  // parties that wait for themselves: most likely two of their goroutines want the same key
 	settled   *model      // in which the deadlocks are: what is there still, and perhaps some whom nobody knows
 	more      int         // deadlocks that are not among these
 	now       time.Time   // by the server's clock
@@ -27,9 +29,12 @@ func newView(ctx context.Context, states []redislock.KeyState, look inspect, k *
 	}
 	v.deadlocks, v.more = deadlocks(v.settled, mostDeadlocks)
 	v.several = v.settled.several
+	if i := slices.IndexFunc(v.deadlocks, deadlock.mayBeNothing); i >= 0 { // they come last
+		v.deadlocks, v.selves = v.deadlocks[:i], v.deadlocks[i:]
+	}
 	for i := range v.deadlocks {
 		for _, s := range v.deadlocks[i].steps {
-			if v.settled.parties[s.party].isKnown() && v.marks[s.party] == 0 && !v.deadlocks[i].mayBeNothing() {
+			if v.settled.parties[s.party].isKnown() && v.marks[s.party] == 0 {
 				v.marks[s.party] = i + 1
 			}
 		}
