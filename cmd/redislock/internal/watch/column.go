@@ -157,29 +157,22 @@ const (
 	mostKey   = 48
 )
 
-// A field is a column with the width that it has on a screen.
-type field struct {
-	column
-	width int
-}
-
-// fieldsOf are the columns that are shown, with a width or 0. That of the mode is greater where a key is foreign.
-func fieldsOf(rows []row) (fields []field) {
+// titled are the columns that are shown. That of the mode is wider where a key is foreign.
+func titled(rows []row) (fields []column) {
 	for _, c := range columns {
-		f := field{c, c.width}
 		if c.name == "mode" && slices.ContainsFunc(rows, func(r row) bool { return r.mode == redislock.ModeForeign }) {
-			f.width = len(redislock.ModeForeign)
+			c.width = len(redislock.ModeForeign)
 		}
 		if c.title != "" {
-			fields = append(fields, f)
+			fields = append(fields, c)
 		}
 	}
 	return fields
 }
 
 // fit chooses what there is room for, and gives it widths. One column is left for the level.
-func fit(width int, rows []row) []field {
-	fields := fieldsOf(rows)
+func fit(width int, rows []row) []column {
+	fields := titled(rows)
 	least := func() int {
 		n := 1
 		for _, f := range fields {
@@ -188,7 +181,7 @@ func fit(width int, rows []row) []field {
 		return n
 	}
 	for leaves := 1; least() > width && len(fields) > 1; leaves++ {
-		fields = slices.DeleteFunc(fields, func(f field) bool { return f.leaves == leaves })
+		fields = slices.DeleteFunc(fields, func(f column) bool { return f.leaves == leaves })
 	}
 	share(fields, width, rows)
 	return fields
@@ -196,7 +189,7 @@ func fit(width int, rows []row) []field {
 
 // share gives what is left to the columns without a width: the key gets what the longest needs, but no more than half if there
 // is a holder.
-func share(fields []field, width int, rows []row) {
+func share(fields []column, width int, rows []row) {
 	left, open := width-1, 0
 	for _, f := range fields {
 		left -= 1 + f.width

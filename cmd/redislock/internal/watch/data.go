@@ -1,8 +1,6 @@
 package watch
 
-import (
-	"time"
-)
+import "time"
 
 // A data is what both kinds of output have in common: the table, fed by the sampler, and what is known of the server.
 type data struct {
@@ -49,9 +47,6 @@ func (d *data) take(one sample) error {
 	return nil
 }
 
-// refresh makes the rows anew.
-func (d *data) refresh() { d.all = d.table.rows() }
-
 // measure finds out how many commands a second were used since it was called before.
 func (d *data) measure(now time.Time) {
 	total := d.sampler.spent()
@@ -61,16 +56,11 @@ func (d *data) measure(now time.Time) {
 	d.spent, d.spoke = total, now
 }
 
-// look asks for a look at some keys, and others if there is budget left.
-func (d *data) look(shown []string) {
-	d.sampler.ask(d.table.choose(shown, d.sampler.share(d.every)))
-}
-
-// keysOf returns the keys of rows.
-func keysOf(rows []row) []string {
-	keys := make([]string, len(rows))
-	for i, r := range rows {
+// look asks for a look at the keys that are shown, and at others if there is budget left.
+func (d *data) look(shown []row) {
+	keys := make([]string, len(shown))
+	for i, r := range shown {
 		keys[i] = r.key
 	}
-	return keys
+	d.sampler.ask(d.table.choose(keys, d.sampler.share(d.every)))
 }

@@ -233,7 +233,7 @@ func emptyText(f *frame) string {
 }
 
 // header draws the titles. That of the column that is sorted by has a sign: "<" if it begins with the first, ">" if it is reversed.
-func (p *painter) header(y int, v *view, fields []field) {
+func (p *painter) header(y int, v *view, fields []column) {
 	first, sign := " ", "<"
 	if v.reverse {
 		sign = ">"
@@ -241,7 +241,7 @@ func (p *painter) header(y int, v *view, fields []field) {
 	if v.sort == 0 {
 		first = sign
 	}
-	p.fields(y, reverse, first, fields, func(f field) string {
+	p.fields(y, reverse, first, fields, func(f column) string {
 		if f.name == columns[v.sort].name {
 			return f.title + sign
 		}
@@ -250,7 +250,7 @@ func (p *painter) header(y int, v *view, fields []field) {
 }
 
 // row draws one key.
-func (p *painter) row(y int, fields []field, r row, selected bool) {
+func (p *painter) row(y int, fields []column, r row, selected bool) {
 	s := styleOf(r.level)
 	if r.level == fine && r.holder == "" && r.waiting == 0 {
 		s = dim
@@ -258,11 +258,11 @@ func (p *painter) row(y int, fields []field, r row, selected bool) {
 	if selected {
 		s += reverse
 	}
-	p.fields(y, s, sign(r.level), fields, func(f field) string { return f.text(r) })
+	p.fields(y, s, sign(r.level), fields, func(f column) string { return f.text(r) })
 }
 
 // fields draws a line of the table.
-func (p *painter) fields(y int, s style, first string, fields []field, text func(field) string) {
+func (p *painter) fields(y int, s style, first string, fields []column, text func(column) string) {
 	parts := []string{first}
 	for _, f := range fields {
 		parts = append(parts, " "+cells.Fit(text(f), f.width, f.right))

@@ -5,26 +5,22 @@ import (
 	"errors"
 	"os"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/watch/term"
 )
 
-// A live is the screen of a terminal. Everything in it belongs to one goroutine, apart from paused.
+// A live is the screen of a terminal. Everything in it belongs to one goroutine.
 type live struct {
 	*data
 	terminal *term.Terminal
 	signals  <-chan os.Signal
 	keys     chan term.Key
-	paused   atomic.Bool // the search reads it
-
-	view   view
-	colour bool
-	rows   []row  // that match the filter, in order
-	shown  string // the frame that the terminal shows; empty: that is not known
+	view     view
+	colour   bool
+	rows     []row  // that match the filter, in order
+	shown    string // the frame that the terminal shows; empty: that is not known
 }
 
 // live shows the screen until the user quits, or a signal ends it.
@@ -40,20 +36,11 @@ func (w *watch) live(ctx context.Context, s *sampler, terminal *term.Terminal) e
 	if err := terminal.Enter(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	var all sync.WaitGroup
-	s.guard = terminal.Guard
-	all.Go(func() {
-		defer terminal.Guard()
-		s.run(ctx, l.paused.Load)
-	})
+	s.start(ctx, terminal.Guard)
 	done := make(chan struct{})
 	defer close(done)
 	go terminal.Keys(done, l.keys)
-	err := l.loop(ctx)
-	cancel()
-	all.Wait()
-	return err
+	return l.loop(ctx)
 }
 
 // loop takes in what happens, one thing after the other.
@@ -114,14 +101,14 @@ func (l *live) samples() <-chan sample {
 
 // lookNow asks for a look at what is on the screen, unless it is paused.
 func (l *live) lookNow() {
-	if !l.paused.Load() {
-		l.look(keysOf(l.view.shown(l.rows)))
+	if !l.view.paused {
+		l.look(l.view.shown(l.rows))
 	}
 }
 
 // sortAll makes the rows anew, and puts them in order.
 func (l *live) sortAll() {
-	l.refresh()
+	l.all = l.table.rows()
 	l.arrange()
 }
 
@@ -136,7 +123,7 @@ func (l *live) arrange() {
 func (l *live) press(key term.Key) {
 	before := l.view
 	l.view.press(key, l.rows)
-	if l.paused.Store(l.view.paused); before.paused && !l.view.paused {
+	if l.sampler.paused.Store(l.view.paused); before.paused && !l.view.paused {
 		l.lookNow()
 	}
 	if before.sort != l.view.sort || before.reverse != l.view.reverse || before.filter != l.view.filter {

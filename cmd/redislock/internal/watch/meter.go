@@ -58,11 +58,9 @@ func (m *meter) take(ctx context.Context, cost float64) error {
 		if wait == 0 {
 			return nil
 		}
-		timer := time.NewTimer(wait)
 		select {
-		case <-timer.C:
+		case <-time.After(wait):
 		case <-ctx.Done():
-			timer.Stop()
 			return context.Cause(ctx)
 		}
 	}

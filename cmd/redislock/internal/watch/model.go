@@ -130,12 +130,11 @@ func (k *track) observe(at, server time.Time, state redislock.KeyState) {
 	if fresh == 0 && state.Mode == redislock.ModeWrite && state.Fence > k.fence && k.fence > 0 {
 		fresh = 1 // the same holder has obtained it anew
 	}
-	if fresh > 0 || !slices.Equal(holders, k.holders) || !k.seen {
-		if fresh > 0 || len(holders) == 0 || !k.seen { // a reader that leaves changes nothing for those who stay
-			k.since, k.lease, k.line = at, 0, alive(state.Line)
-		}
-		k.holders = holders
+	isLeft := len(holders) == 0 && len(k.holders) > 0 // but a reader that leaves changes nothing for those who stay
+	if fresh > 0 || isLeft || !k.seen {
+		k.since, k.lease, k.line = at, 0, alive(state.Line)
 	}
+	k.holders = holders
 	for _, h := range state.Holders {
 		k.lease = max(k.lease, h.TTL)
 	}

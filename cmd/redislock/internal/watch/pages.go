@@ -77,7 +77,7 @@ func keyLines(rows []row, key string) []line {
 		add(styleOf(r.level), "%-8s %s", cmp.Or(r.level.String(), "note"), r.why)
 	}
 	for i, h := range r.state.Holders {
-		add(bold, "%-8s %s", titled(i, "holder"), holderLine(r, h))
+		add(bold, "%-8s %s", heading(i, "holder"), holderLine(r, h))
 	}
 	if h := r.state.Intent; h != nil {
 		add(normal, "intent   %s, %s left", who(h.Metadata, h.Caller), cli.Duration(h.TTL))
@@ -87,7 +87,7 @@ func keyLines(rows []row, key string) []line {
 		if !w.Alive {
 			s, dead = dim, ", gone"
 		}
-		add(s, "%-8s %2d  %s, to %s, since %s%s", titled(i, "line"), i+1,
+		add(s, "%-8s %2d  %s, to %s, since %s%s", heading(i, "line"), i+1,
 			who(w.Metadata, w.Caller), w.Mode, cli.Clock(w.Since), dead)
 	}
 	return lines
@@ -101,8 +101,8 @@ func foreign(r row) string {
 	return ""
 }
 
-// titled is the title of a list, which stands at its first line.
-func titled(i int, title string) string {
+// heading is the title of a list, which stands at its first line.
+func heading(i int, title string) string {
 	if i > 0 {
 		return ""
 	}

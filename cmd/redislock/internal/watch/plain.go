@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cells"
@@ -27,14 +26,9 @@ type plain struct {
 // plain writes until everything that was asked for is written, or a signal ends it.
 func (w *watch) plain(ctx context.Context, s *sampler, to cli.Streams) error {
 	p := &plain{data: w.newData(s), to: to, progress: cli.NewScreen(to.Err), began: time.Now()}
-	ctx, cancel := context.WithCancel(ctx)
-	var all sync.WaitGroup
-	all.Go(func() { s.run(ctx, func() bool { return false }) })
-	err := p.loop(ctx)
-	cancel()
-	all.Wait()
-	p.progress.Settle()
-	return err
+	defer p.progress.Settle()
+	s.start(ctx, func() {})
+	return p.loop(ctx)
 }
 
 // loop waits for the first search to end, and then looks again and again.
@@ -66,11 +60,11 @@ func (p *plain) loop(ctx context.Context) error {
 }
 
 // lookNow asks for a look at those that are written, as far as they are known.
-func (p *plain) lookNow() { p.look(keysOf(p.top())) }
+func (p *plain) lookNow() { p.look(p.top()) }
 
 // top returns the rows that are to be written.
 func (p *plain) top() []row {
-	p.refresh()
+	p.all = p.table.rows()
 	by, _ := columnNamed(p.sort)
 	order(p.all, by, false)
 	if p.rows > 0 {
@@ -91,7 +85,7 @@ func (p *plain) tell(one sample) error {
 	case p.status.searching && time.Since(p.began) > cli.LinePause:
 		p.progress.Tell("searching, %.0f %%, %d locks", 100*p.status.part, len(p.table.tracks))
 	}
-	if one.found || away(one) || p.status.searching {
+	if one.found || one.err != nil || p.status.searching {
 		return nil
 	}
 	p.progress.Settle()
@@ -100,9 +94,6 @@ func (p *plain) tell(one sample) error {
 	}
 	return p.writeTable(one.at)
 }
-
-// away reports whether something could not be seen.
-func away(one sample) bool { return one.err != nil }
 
 // writeTable writes the rows, with the time above them.
 func (p *plain) writeTable(at time.Time) error {
@@ -125,7 +116,7 @@ const mostHolder = 64
 
 // writeRows writes a table. Its last column says what there is to say of a key.
 func writeRows(b io.Writer, rows []row) {
-	fields := fieldsOf(rows)
+	fields := titled(rows)
 	for i := range fields {
 		if f := &fields[i]; f.width == 0 {
 			f.width = len(f.title)
@@ -135,16 +126,16 @@ func writeRows(b io.Writer, rows []row) {
 		}
 	}
 	parts := make([]string, 0, len(fields)+1)
-	write := func(last string, text func(field) string) {
+	write := func(last string, text func(column) string) {
 		parts = parts[:0]
 		for _, f := range fields {
 			parts = append(parts, cells.Fit(text(f), f.width, f.right))
 		}
 		_, _ = fmt.Fprintln(b, strings.TrimRight(strings.Join(append(parts, last), "  "), " ")) // a buffer takes all
 	}
-	write("NOTE", func(f field) string { return f.title })
+	write("NOTE", func(f column) string { return f.title })
 	for _, r := range rows {
-		write(note(r), func(f field) string { return f.text(r) })
+		write(note(r), func(f column) string { return f.text(r) })
 	}
 }
 

@@ -32,16 +32,20 @@ type sample struct {
 // A sampler looks at the server. Its budget is shared: one half is for looks, the other for the search; without a search all of
 // it is for looks.
 type sampler struct {
-	looks, search *cli.Conn
+	looks, search *cli.Conn // search may be nil
 	client        *redislock.Client
 	lookMeter     *meter
 	searchMeter   *meter
 	pattern       string
 	to            chan sample
 	asks          chan []string // keys to look at
-	guard         func()        // deferred by every goroutine
 	patience      time.Duration // how long a look may take
 	offset        atomic.Int64  // what the server's clock is ahead of ours, in nanoseconds
+	paused        atomic.Bool   // the search stands still
+
+	guard func() // deferred by every goroutine
+	end   context.CancelFunc
+	all   sync.WaitGroup
 }
 
 // betweenPasses is the time from the begin of one search to that of the next, at least.
@@ -49,12 +53,13 @@ const betweenPasses = 2 * time.Second
 
 // newSampler connects to the server. Without a search only keys that are asked for are looked at.
 func newSampler(ctx context.Context, server *cli.Redis, budget int, pattern string, search bool) (*sampler, error) {
-	s := &sampler{
-		pattern: pattern, to: make(chan sample), asks: make(chan []string, 1), patience: cli.Reachable, guard: func() {},
-		lookMeter: newMeter(float64(budget)),
-	}
+	rate := float64(budget)
 	if search {
-		s.lookMeter, s.searchMeter = newMeter(float64(budget)/2), newMeter(float64(budget)/2)
+		rate /= 2
+	}
+	s := &sampler{
+		pattern: pattern, to: make(chan sample), asks: make(chan []string, 1), patience: cli.Reachable,
+		lookMeter: newMeter(rate), searchMeter: newMeter(rate), end: func() {},
 	}
 	var err error
 	if s.looks, err = open(ctx, server, s.lookMeter); err != nil {
@@ -82,30 +87,11 @@ func open(ctx context.Context, server *cli.Redis, m *meter) (*cli.Conn, error) {
 	return conn, nil
 }
 
-// close ends the connections.
-func (s *sampler) close() {
-	s.client.Close()
-	_ = s.looks.Close() // they were only read from
-	if s.search != nil {
-		_ = s.search.Close()
-	}
-}
-
-// share returns what looks may cost in a time.
-func (s *sampler) share(d time.Duration) float64 { return s.lookMeter.rate * d.Seconds() }
-
-// spent returns how many commands were spent in all.
-func (s *sampler) spent() float64 {
-	if s.searchMeter == nil {
-		return s.lookMeter.total()
-	}
-	return s.lookMeter.total() + s.searchMeter.total()
-}
-
-// run looks and searches until ctx ends. While it is paused the search stands still.
-func (s *sampler) run(ctx context.Context, paused func() bool) {
-	var all sync.WaitGroup
-	all.Go(func() {
+// start begins to look and to search, until ctx ends or the sampler is closed.
+func (s *sampler) start(ctx context.Context, guard func()) {
+	ctx, s.end = context.WithCancel(ctx)
+	s.guard = guard
+	s.all.Go(func() {
 		defer s.guard()
 		for {
 			select {
@@ -117,13 +103,29 @@ func (s *sampler) run(ctx context.Context, paused func() bool) {
 		}
 	})
 	if s.search != nil {
-		all.Go(func() {
+		s.all.Go(func() {
 			defer s.guard()
-			s.searchOn(ctx, paused)
+			s.searchOn(ctx)
 		})
 	}
-	all.Wait()
 }
+
+// close waits until everything has ended, and closes the connections.
+func (s *sampler) close() {
+	s.end()
+	s.all.Wait()
+	s.client.Close()
+	_ = s.looks.Close() // they were only read from
+	if s.search != nil {
+		_ = s.search.Close()
+	}
+}
+
+// share returns what looks may cost in a time.
+func (s *sampler) share(d time.Duration) float64 { return s.lookMeter.rate * d.Seconds() }
+
+// spent returns how many commands were spent in all.
+func (s *sampler) spent() float64 { return s.lookMeter.total() + s.searchMeter.total() }
 
 func (s *sampler) send(ctx context.Context, one sample) {
 	select {
@@ -197,27 +199,27 @@ func (s *sampler) setClock(ctx context.Context) error {
 func (s *sampler) serverTime(at time.Time) time.Time { return at.Add(time.Duration(s.offset.Load())) }
 
 // searchOn searches again and again.
-func (s *sampler) searchOn(ctx context.Context, paused func() bool) {
+func (s *sampler) searchOn(ctx context.Context) {
 	for ctx.Err() == nil {
 		next := time.Now().Add(betweenPasses)
-		s.searchOnce(ctx, paused)
-		wait(ctx, func() bool { return time.Now().Before(next) || paused() })
+		s.searchOnce(ctx)
+		s.wait(ctx, next)
 	}
 }
 
 // searchOnce goes through all keys once.
-func (s *sampler) searchOnce(ctx context.Context, paused func() bool) {
+func (s *sampler) searchOnce(ctx context.Context) {
 	part := 0.0
 	query := survey.Query{Pattern: s.pattern, Progress: func(done, all int64) {
 		if all > 0 {
 			part = min(1, float64(done)/float64(all))
 			s.send(ctx, s.finding(sample{part: part})) // it may find nothing for long
 		}
-		wait(ctx, paused)
+		s.wait(ctx, time.Now())
 	}}
 	err := survey.Locks(ctx, s.search, query, func(states []redislock.KeyState) error {
 		s.send(ctx, s.finding(sample{part: part, states: states}))
-		wait(ctx, paused)
+		s.wait(ctx, time.Now())
 		return context.Cause(ctx)
 	})
 	s.send(ctx, s.finding(sample{passed: err == nil, part: 1, err: err}))
@@ -230,11 +232,11 @@ func (s *sampler) finding(one sample) sample {
 	return one
 }
 
-// wait waits for as long as it has to.
-func wait(ctx context.Context, hasTo func() bool) {
+// wait waits until a moment, and for as long as the sampler is paused.
+func (s *sampler) wait(ctx context.Context, until time.Time) {
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
-	for hasTo() {
+	for s.paused.Load() || time.Now().Before(until) {
 		select {
 		case <-look.C:
 		case <-ctx.Done():

@@ -123,8 +123,6 @@ func (w *watch) run(ctx context.Context, to cli.Streams, args []string) error {
 	if err := w.check(args); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	s, err := newSampler(ctx, &w.redis, w.budget, w.pattern, len(w.keys) == 0)
 	if err != nil {
 		return err
