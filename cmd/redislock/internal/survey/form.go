@@ -14,6 +14,8 @@ const (
 	// mostValue is how long a value may be that is taken for that of a lock: metadata has 4 KiB at most, if nobody raises
 	// that limit.
 	mostValue = 1 << 20
+	// base64url are the characters of a token.
+	base64url = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 )
 
 // hasForm reports whether a value may be that of a lock, by the bytes that it begins with: a token, which is over or ends at
@@ -39,10 +41,5 @@ func isMade(token string) bool {
 	if len(token) == timedLength && (token[0] != 'A' || token[1] < 'N' || token[1] > 'z') {
 		return false
 	}
-	for _, c := range []byte(token) {
-		if (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && c != '-' && c != '_' {
-			return false
-		}
-	}
-	return true
+	return strings.Trim(token, base64url) == ""
 }

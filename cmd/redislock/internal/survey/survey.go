@@ -16,6 +16,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -70,9 +71,9 @@ func Locks(ctx context.Context, conn *cli.Conn, q Query, found func([]redislock.
 	if _, err := client.Inspect(ctx, nil); err != nil {
 		return err // a prefix that is none, for example; nothing was sent
 	}
-	s := &survey{conn: conn, client: client, query: q, notes: q.Notes, found: found, seen: map[string]bool{}, moving: map[uint16]bool{}, incomplete: map[string]bool{}}
-	if s.notes == nil {
-		s.notes = &Notes{}
+	s := &survey{
+		conn: conn, client: client, query: q, notes: cmp.Or(q.Notes, new(Notes)), found: found,
+		seen: map[string]bool{}, moving: map[uint16]bool{}, incomplete: map[string]bool{},
 	}
 	if key, ok := literal(q.Pattern); ok && key != "" {
 		return s.report(ctx, []string{key})
@@ -145,9 +146,8 @@ func (s *survey) size(ctx context.Context, one *redis.Client) error {
 
 // report inspects keys, and hands over those that are locked or waited for, each once.
 func (s *survey) report(ctx context.Context, keys []string) error {
-	for len(keys) > 0 {
-		n := min(len(keys), inspectCount)
-		states, err := s.inspect(ctx, keys[:n])
+	for some := range slices.Chunk(keys, inspectCount) {
+		states, err := s.inspect(ctx, some)
 		if err != nil {
 			return err
 		}
@@ -165,7 +165,6 @@ func (s *survey) report(ctx context.Context, keys []string) error {
 				return err
 			}
 		}
-		keys = keys[n:]
 	}
 	return nil
 }

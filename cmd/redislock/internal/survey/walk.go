@@ -165,9 +165,6 @@ func (s *survey) about(name string) (key string, why reason) {
 	if purpose, key, ok := slot.Apart(name); ok && isBeside[purpose] != nothing {
 		return s.inScope(key, isBeside[purpose])
 	}
-	if s.conn.Prefix != "" {
-		return s.inScope(name, prefixed)
-	}
 	return s.inScope(name, unknown)
 }
 
