@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strconv"
+	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -82,24 +82,14 @@ func defineShow(flags *pflag.FlagSet) cli.Action {
 
 // foreign returns an error if some of the keys are no locks.
 func foreign(states []redislock.KeyState) error {
-	var first *redislock.KeyState
-	more := 0
-	for i, s := range states {
-		switch {
-		case s.Mode != redislock.ModeForeign:
-		case first == nil:
-			first = &states[i]
-		default:
-			more++
-		}
-	}
-	switch {
-	case first == nil:
+	some := slices.DeleteFunc(slices.Clone(states), func(s redislock.KeyState) bool { return s.Mode != redislock.ModeForeign })
+	switch len(some) {
+	case 0:
 		return nil
-	case more > 0:
-		return cli.Exit(cli.NoLock, fmt.Errorf("%s and %d more are foreign: they hold something that is no lock", cli.Text(first.Key), more))
+	case 1:
+		return cli.Exit(cli.NoLock, fmt.Errorf("%s is foreign: it holds something that is no lock", cli.Text(some[0].Key)))
 	}
-	return cli.Exit(cli.NoLock, fmt.Errorf("%s is foreign: it holds something that is no lock", cli.Text(first.Key)))
+	return cli.Exit(cli.NoLock, fmt.Errorf("%s and %d more are foreign: they hold something that is no lock", cli.Text(some[0].Key), len(some)-1))
 }
 
 // writeStates writes some lines about each key.
@@ -140,7 +130,7 @@ func about(s redislock.KeyState, prefix string) (lines [][2]string) {
 		say(label, "%d. to %s", i+1, waiterLine(w))
 	}
 	if s.Fence > 0 {
-		say("fence", "%s", strconv.FormatInt(s.Fence, 10))
+		say("fence", "%d", s.Fence)
 	}
 	return lines
 }

@@ -2,7 +2,6 @@ package look
 
 import (
 	"bufio"
-	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -27,7 +26,7 @@ const (
 var heading = []string{"KEY", "MODE", "HOLDER", "SINCE", "TTL", "WAITING", "FENCE"}
 
 const (
-	gap = 2 // between two columns
+	gap = "  " // between two columns
 	// leastText is what KEY and HOLDER have together before FENCE is left out.
 	leastText = 48
 	// leastKey is what KEY has, and HOLDER.
@@ -176,7 +175,7 @@ func layOut(rows [][]string, width int) []int {
 				rest -= w
 			}
 			if i > 0 && w > 0 {
-				rest -= gap
+				rest -= len(gap)
 			}
 		}
 		return rest
@@ -194,7 +193,7 @@ func layOut(rows [][]string, width int) []int {
 
 // lineOf makes a line of a row. Numbers stand to the right. With cut, texts lose what their columns have no room for.
 func lineOf(row []string, widths []int, cut bool) string {
-	var b strings.Builder
+	var parts []string
 	for i, text := range row {
 		if widths[i] == 0 {
 			continue
@@ -207,12 +206,12 @@ func lineOf(row []string, widths []int, cut bool) string {
 			text = cells.Head(text, widths[i])
 		}
 		pad := strings.Repeat(" ", max(0, widths[i]-cells.Width(text)))
-		b.WriteString(strings.Repeat(" ", cmp.Compare(i, 0)*gap))
 		if i == ttlColumn || i == waitingColumn || i == fenceColumn {
-			b.WriteString(pad + text)
+			text = pad + text
 		} else {
-			b.WriteString(text + pad)
+			text += pad
 		}
+		parts = append(parts, text)
 	}
-	return strings.TrimRight(b.String(), " ")
+	return strings.TrimRight(strings.Join(parts, gap), " ")
 }
