@@ -20,11 +20,7 @@ type Circle struct {
 // Of those who wait for a key that they hold themselves only the certain ones count. Tokens are compared by a script for each key
 // that somebody waits for; if conn is nil they are not.
 func Circles(ctx context.Context, conn *cli.Conn, look func(context.Context, []string) ([]redislock.KeyState, error), states []redislock.KeyState) ([]Circle, error) {
-	var k *marker
-	if conn != nil {
-		k = newMarker(conn)
-	}
-	v, err := newView(ctx, waited(states), look, k, settling)
+	v, err := newView(ctx, waited(states), look, newMarker(conn), settling)
 	if err != nil {
 		return nil, err
 	}

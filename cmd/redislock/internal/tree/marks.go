@@ -22,7 +22,7 @@ var marksScript string
 const marked = 50
 
 // A marker finds out who has the same token as somebody else. Inspect does not tell tokens, because whoever has one can
-// release the lock. A nil marker knows nothing.
+// release the lock. Without a connection it knows nothing.
 type marker struct {
 	conn   *cli.Conn
 	secret string
@@ -41,29 +41,10 @@ func newMarker(conn *cli.Conn) *marker {
 	return &marker{conn: conn, secret: rand.Text(), names: map[string]string{}, latest: map[string]marks{}}
 }
 
-// known are the marks that were read last.
-func (k *marker) known() map[string]marks {
-	if k == nil {
-		return nil
-	}
-	return k.latest
-}
-
-// looks is an inspect whose states are identified.
-func (k *marker) looks(look inspect) inspect {
-	return func(ctx context.Context, keys []string) ([]redislock.KeyState, error) {
-		states, err := look(ctx, keys)
-		if err != nil {
-			return nil, err
-		}
-		return k.identify(ctx, states), nil
-	}
-}
-
 // identify returns the states with a caller for everybody without a caller's id whose token holds a key of these and waits for
 // one: who works under one token is one owner. If tokens may not be compared the states stay as they are.
 func (k *marker) identify(ctx context.Context, states []redislock.KeyState) []redislock.KeyState {
-	if k == nil {
+	if k.conn == nil {
 		return states
 	}
 	for part := range slices.Chunk(waited(states), marked) {

@@ -19,7 +19,7 @@ type model struct {
 	intents  []int   // of each state: the request; nobody if there is no intent
 	gone     int     // how many waiters are gone
 
-	tokens  map[string]marks // by key; nil: nobody has compared them
+	tokens  map[string]marks // by key; empty: nobody has compared them
 	several map[string]bool  // callers' ids that are known to be more than one piece of work
 
 	partyOf, requestOf map[string]int // by what identifies them

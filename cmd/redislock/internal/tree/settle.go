@@ -18,7 +18,7 @@ type inspect func(ctx context.Context, keys []string) ([]redislock.KeyState, err
 
 // settled reads the keys of whatever may be a deadlock twice more, and returns a model of what was there all three times.
 // Keys that were not read hold nothing in it.
-func settled(ctx context.Context, m *model, look inspect, pause time.Duration) (*model, error) {
+func settled(ctx context.Context, m *model, look inspect, k *marker, pause time.Duration) (*model, error) {
 	suspects, states := m.suspects(), make([]redislock.KeyState, len(m.states))
 	if len(suspects) == 0 {
 		return m.again(states), nil
@@ -38,6 +38,7 @@ func settled(ctx context.Context, m *model, look inspect, pause time.Duration) (
 		if err != nil {
 			return nil, err
 		}
+		again = k.identify(ctx, again)
 		// The first look is no witness of that: it took long, and a caller may have gone on from one wait to the next.
 		for _, p := range newModel(again).parties {
 			if p.caller != "" && (len(p.requests) > 1 || len(p.processes) > 1) {

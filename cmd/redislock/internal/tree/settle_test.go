@@ -57,7 +57,7 @@ func TestChangesInBetween(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			of := func(text string) []redislock.KeyState { return statesOf(strings.Split(text, ";")...) }
-			v, err := newView(t.Context(), of(tt.first), changing(t, of(tt.second), of(tt.third)), nil, 0)
+			v, err := newView(t.Context(), of(tt.first), changing(t, of(tt.second), of(tt.third)), newMarker(nil), 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,7 +74,7 @@ func TestHolderSince(t *testing.T) {
 	first := statesOf("a w A < B:w1", "b w B < A:w2")
 	second := statesOf("a w A < B:w1", "b w B < A:w2")
 	second[0].Holders[0].Since = start
-	v, err := newView(t.Context(), first, changing(t, second, second), nil, 0)
+	v, err := newView(t.Context(), first, changing(t, second, second), newMarker(nil), 0)
 	if err != nil || len(v.deadlocks) > 0 {
 		t.Errorf("deadlocks %v, error %v", v.told(), err)
 	}
@@ -93,7 +93,7 @@ func TestLooksAgain(t *testing.T) {
 		_, err := newView(t.Context(), all, func(ctx context.Context, keys []string) ([]redislock.KeyState, error) {
 			read = append(read, keys...)
 			return unchanged(all)(ctx, keys)
-		}, nil, 0)
+		}, newMarker(nil), 0)
 		if got := strings.Join(read, " "); err != nil || got != want {
 			t.Errorf("%s: %q was read again, want %q; error %v", states, got, want, err)
 		}
@@ -103,13 +103,13 @@ func TestLooksAgain(t *testing.T) {
 func TestSettleFails(t *testing.T) {
 	t.Parallel()
 	states, failed := statesOf("a w A < B:w1", "b w B < A:w2"), errors.New("it fails")
-	_, err := newView(t.Context(), states, func(context.Context, []string) ([]redislock.KeyState, error) { return nil, failed }, nil, 0)
+	_, err := newView(t.Context(), states, func(context.Context, []string) ([]redislock.KeyState, error) { return nil, failed }, newMarker(nil), 0)
 	if !errors.Is(err, failed) {
 		t.Errorf("got error %v, want that of the second look", err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(failed)
-	if _, err := newView(ctx, states, unchanged(states), nil, time.Hour); !errors.Is(err, failed) {
+	if _, err := newView(ctx, states, unchanged(states), newMarker(nil), time.Hour); !errors.Is(err, failed) {
 		t.Errorf("got error %v, want the cause of the context", err)
 	}
 }

@@ -121,7 +121,7 @@ func unchanged(states []redislock.KeyState) inspect {
 
 func viewOf(t *testing.T, states []redislock.KeyState) *view {
 	t.Helper()
-	v, err := newView(t.Context(), states, unchanged(states), nil, 0)
+	v, err := newView(t.Context(), states, unchanged(states), newMarker(nil), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,12 +19,12 @@ type view struct {
 	marks     map[int]int // of a party the number of its deadlock, from 1
 }
 
-// newView looks for deadlocks. Without a marker tokens are not compared.
+// newView looks for deadlocks.
 func newView(ctx context.Context, states []redislock.KeyState, look inspect, k *marker, pause time.Duration) (*view, error) {
 	v := &view{model: newModel(k.identify(ctx, states)), marks: map[int]int{}}
-	v.tokens = k.known()
+	v.tokens = k.latest
 	var err error
-	if v.settled, err = settled(ctx, v.model, k.looks(look), pause); err != nil {
+	if v.settled, err = settled(ctx, v.model, look, k, pause); err != nil {
 		return nil, err
 	}
 	v.deadlocks, v.more = deadlocks(v.settled, mostDeadlocks)
