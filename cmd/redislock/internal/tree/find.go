@@ -2,6 +2,7 @@ package tree
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/seed-14de3678/redislock"
@@ -46,20 +47,16 @@ func Circles(ctx context.Context, conn *cli.Conn, look func(context.Context, []s
 
 // Told says in one line how many of these circles are certain, or only possible, with the first of them; empty if there is none.
 func Told(circles []Circle, certain bool) string {
-	first, n := "", 0
-	for _, c := range circles {
-		if c.Certain == certain {
-			if n++; n == 1 {
-				first = c.Text
-			}
-		}
+	some := slices.DeleteFunc(slices.Clone(circles), func(c Circle) bool { return c.Certain != certain })
+	what := "possible deadlock"
+	if certain {
+		what = "certain deadlock"
 	}
-	what := map[bool]string{true: "certain deadlock", false: "possible deadlock"}[certain]
-	switch n {
+	switch len(some) {
 	case 0:
 		return ""
 	case 1:
-		return "1 " + what + ": " + first
+		return "1 " + what + ": " + some[0].Text
 	}
-	return count.Of(n, what) + ", such as " + first
+	return count.Of(len(some), what) + ", such as " + some[0].Text
 }

@@ -44,6 +44,12 @@ type request struct {
 	stands []stand // in the order of the states
 }
 
+// at returns which of the stands is that for a key.
+func (r *request) at(state int) int {
+	i, _ := slices.BinarySearchFunc(r.stands, state, func(s stand, state int) int { return s.state - state })
+	return i
+}
+
 // A stand is one key that a request waits for.
 type stand struct {
 	state int

@@ -124,9 +124,7 @@ func (n *names) show(text string, most int) string {
 	case len(text) <= most:
 		return text
 	}
-	const dots = "..."
-	left := max(0, most-len(dots))
-	return text[:(left+1)/2] + dots + text[len(text)-left/2:]
+	return strings.Replace(cells.Short(text, most-2), boxes.dots, plain.dots, 1)
 }
 
 // isWritable reports whether the terminal has the characters of a text.

@@ -61,12 +61,7 @@ func (p *printer) key(state int) string { return p.names.show(p.states[state].Ke
 func (p *printer) step(s step, next string) {
 	r := &p.settled.requests[s.request]
 	p.fit("   ", p.names.of[s.party], "", "")
-	mode, age := "", ", with an intent"
-	for _, one := range r.stands {
-		if one.state == s.state {
-			mode = string(one.mode)
-		}
-	}
+	mode, age := r.stands[r.at(s.state)].mode, ", with an intent"
 	if !r.intent {
 		age = ", for " + p.age(r.since)
 	}

@@ -3,6 +3,7 @@ package tree
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -78,14 +79,9 @@ func (m *model) suspects() []int {
 			}
 		}
 	}
-	var found []int
-	for state := range states {
-		if len(m.line[state]) > 0 || m.intents[state] != nobody { // else nobody waits there
-			found = append(found, state)
-		}
-	}
-	slices.Sort(found)
-	return found
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(states)), func(state int) bool {
+		return len(m.line[state]) == 0 && m.intents[state] == nobody // nobody waits there
+	})
 }
 
 // common is what two looks at a key have seen, with the leases of the second one.

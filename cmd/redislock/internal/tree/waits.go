@@ -1,8 +1,6 @@
 package tree
 
 import (
-	"slices"
-
 	"github.com/seed-14de3678/redislock"
 )
 
@@ -65,8 +63,7 @@ func (g *waits) addRequest(q int) {
 
 // at returns the node of a request for one of its keys.
 func (g *waits) at(q, state int) int {
-	i, _ := slices.BinarySearchFunc(g.model.requests[q].stands, state, func(s stand, state int) int { return s.state - state })
-	return g.stands[q][i]
+	return g.stands[q][g.model.requests[q].at(state)]
 }
 
 // addKey adds everything that somebody waits for because of one key.
