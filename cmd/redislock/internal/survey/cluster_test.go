@@ -29,7 +29,7 @@ func TestLocksOfCluster(t *testing.T) {
 		want = append(want, key)
 	}
 	slices.Sort(want)
-	conn := open(t, cli.Redis{URL: "redis://" + cluster.Addrs()[0] + "?addr=" + cluster.Addrs()[1] + "&dial_timeout=20s&max_retries=1"})
+	conn := dial(t, cli.Redis{URL: "redis://" + cluster.Addrs()[0] + "?addr=" + cluster.Addrs()[1] + "&dial_timeout=20s&max_retries=1"})
 	find := func(when string) (notes survey.Notes) {
 		t.Helper()
 		if diff := cmp.Diff(want, names(t, conn, survey.Query{Notes: &notes})); diff != "" {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/survey"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
@@ -44,7 +43,7 @@ func TestCost(t *testing.T) {
 			t.Parallel()
 			rdb := redistest.Start(t, redistest.Redis).Client(t)
 			crowd(t, rdb, keys, row.kinds)
-			conn := open(t, cli.Redis{URL: "redis://" + rdb.Options().Addr, Prefix: row.prefix})
+			conn := open(t, rdb, row.prefix)
 			var seen sizes
 			conn.RDB.AddHook(check.Around{Send: seen.see})
 			locks := 0

@@ -12,7 +12,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
-	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/survey"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
@@ -87,11 +86,7 @@ func BenchmarkShare(b *testing.B) {
 			b.Run(name, func(b *testing.B) {
 				rdb := redistest.Start(b, redistest.Redis).Client(b)
 				crowd(b, rdb, keys, kinds)
-				conn, err := (&cli.Redis{URL: "redis://" + rdb.Options().Addr, Prefix: prefix}).Open(b.Context())
-				if err != nil {
-					b.Fatal(err)
-				}
-				defer conn.Close()
+				conn := open(b, rdb, prefix)
 				for _, set := range []string{"slowlog-max-len", "slowlog-log-slower-than"} { // µs
 					if err := rdb.ConfigSet(b.Context(), set, "1000").Err(); err != nil {
 						b.Fatal(err)

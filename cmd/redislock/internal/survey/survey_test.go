@@ -27,12 +27,21 @@ func TestMain(m *testing.M) {
 	redistest.Main(m)
 }
 
-// open connects to a server as a command does.
-func open(t *testing.T, server cli.Redis) *cli.Conn {
-	t.Helper()
-	conn := check.Must[*cli.Conn](t)(server.Open(t.Context()))
-	t.Cleanup(func() { conn.Close() })
+// dial connects to a server as a command does.
+func dial(tb testing.TB, server cli.Redis) *cli.Conn {
+	tb.Helper()
+	conn, err := server.Open(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { conn.Close() })
 	return conn
+}
+
+// open connects to the server of a client.
+func open(tb testing.TB, rdb *redis.Client, prefix string) *cli.Conn {
+	tb.Helper()
+	return dial(tb, cli.Redis{URL: "redis://" + rdb.Options().Addr, Prefix: prefix})
 }
 
 // names returns which keys a survey finds, sorted. It fails the test for one that is found twice.
@@ -60,14 +69,12 @@ func survey1(ctx context.Context, conn *cli.Conn, q survey.Query) (found []strin
 func TestLocks(t *testing.T) {
 	t.Parallel()
 	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
-		server := redistest.Start(t, kind)
-		rdb := server.Client(t)
-		url := "redis://" + server.Addr()
+		rdb := redistest.Start(t, kind).Client(t)
 		want := plant(t, rdb, "")
 		foreign(t, rdb, "data:")
 		check.NoError(t, rdb.Set(t.Context(), "hidden", "me|metadata", time.Hour).Err())
 		var notes survey.Notes
-		if diff := cmp.Diff(want, names(t, open(t, cli.Redis{URL: url}), survey.Query{Notes: &notes})); diff != "" {
+		if diff := cmp.Diff(want, names(t, open(t, rdb, ""), survey.Query{Notes: &notes})); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 		if all := check.Must[int64](t)(rdb.DBSize(t.Context()).Result()); notes.Keys != all || notes.OwnTokens != 1 || notes.Refused != 0 {
@@ -79,8 +86,7 @@ func TestLocks(t *testing.T) {
 // With a prefix every lock behind it is found, whatever its token is, and nothing else.
 func TestPrefixedLocks(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t, redistest.Redis)
-	rdb := server.Client(t)
+	rdb := redistest.Start(t, redistest.Redis).Client(t)
 	const prefix = "lock[1]*:"
 	want := plant(t, rdb, prefix)
 	ctx := t.Context()
@@ -93,7 +99,7 @@ func TestPrefixedLocks(t *testing.T) {
 	check.NoError(t, rdb.HSet(ctx, prefix+"hash", "a", "b").Err())
 	check.NoError(t, rdb.Set(ctx, prefix+"long", strings.Repeat("x", 513), time.Hour).Err())
 	check.NoError(t, rdb.Set(ctx, prefix, owners.NewToken(), time.Hour).Err())
-	conn := open(t, cli.Redis{URL: "redis://" + server.Addr(), Prefix: prefix})
+	conn := open(t, rdb, prefix)
 	if diff := cmp.Diff(want, names(t, conn, survey.Query{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -121,12 +127,11 @@ func TestPrefixedLocks(t *testing.T) {
 // Foreign keys are found if they are asked for, and of many some, with how many more there are.
 func TestForeign(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t, redistest.Redis)
-	rdb := server.Client(t)
+	rdb := redistest.Start(t, redistest.Redis).Client(t)
 	locks := plant(t, rdb, "lock:")
 	foreign(t, rdb, "lock:data ")
 	foreign(t, rdb, "other:")
-	conn := open(t, cli.Redis{URL: "redis://" + server.Addr(), Prefix: "lock:"})
+	conn := open(t, rdb, "lock:")
 	want := slices.Clone(locks)
 	for _, name := range []string{"string", "json", "list", "set", "hash", "stream", "zset", "zset of some time", "zset of sessions", "token and data"} {
 		want = append(want, "data "+name+" false")
@@ -156,10 +161,9 @@ func TestForeign(t *testing.T) {
 // The key of a pattern without wildcards is looked at alone.
 func TestOneKey(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t, redistest.Redis)
-	rdb := server.Client(t)
+	rdb := redistest.Start(t, redistest.Redis).Client(t)
 	check.NoError(t, rdb.Set(t.Context(), "hidden", "me", time.Hour).Err())
-	conn := open(t, cli.Redis{URL: "redis://" + server.Addr()})
+	conn := open(t, rdb, "")
 	if got := names(t, conn, survey.Query{Pattern: "hidden"}); !slices.Equal(got, []string{"hidden"}) {
 		t.Errorf("got %q", got)
 	}
@@ -174,10 +178,9 @@ func TestOneKey(t *testing.T) {
 // Of the values of others a few bytes are read, however large they are.
 func TestForeignValuesAreNotRead(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t, redistest.Redis)
-	rdb := server.Client(t)
+	rdb := redistest.Start(t, redistest.Redis).Client(t)
 	n := foreign(t, rdb, "data:")
-	conn := open(t, cli.Redis{URL: "redis://" + server.Addr()})
+	conn := open(t, rdb, "")
 	before := world.Info(t, rdb, "Stats", "total_net_output_bytes")
 	if got := names(t, conn, survey.Query{}); got != nil {
 		t.Errorf("found %q", got)
@@ -191,33 +194,32 @@ func TestForeignValuesAreNotRead(t *testing.T) {
 // A user who may not read all keys sees the others, and how many there are of the first.
 func TestRefusedKeys(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t, redistest.Redis)
-	rdb := server.Client(t)
+	rdb := redistest.Start(t, redistest.Redis).Client(t)
 	want := plant(t, rdb, "lock:")
 	foreign(t, rdb, "data:")
 	for i := range 3 {
 		check.NoError(t, rdb.Set(t.Context(), fmt.Sprint("data:", i), "x", time.Hour).Err())
 	}
 	check.NoError(t, rdb.Do(t.Context(), "acl", "setuser", "app", "on", ">pw", "~lock:*", "~redislock:*", "+@all", "-dbsize").Err())
-	url := "redis://app:pw@" + server.Addr()
+	url := "redis://app:pw@" + rdb.Options().Addr
 	for i, key := range want {
 		want[i] = "lock:" + key
 	}
 	slices.Sort(want)
 	var notes survey.Notes
-	if diff := cmp.Diff(want, names(t, open(t, cli.Redis{URL: url}), survey.Query{Notes: &notes})); diff != "" {
+	if diff := cmp.Diff(want, names(t, dial(t, cli.Redis{URL: url}), survey.Query{Notes: &notes})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if notes.Refused != 24 {
 		t.Errorf("%d keys were refused, want 24", notes.Refused)
 	}
 	notes = survey.Notes{}
-	names(t, open(t, cli.Redis{URL: url, Prefix: "lock:"}), survey.Query{Notes: &notes})
+	names(t, dial(t, cli.Redis{URL: url, Prefix: "lock:"}), survey.Query{Notes: &notes})
 	if notes.Refused != 0 {
 		t.Errorf("%d keys behind the prefix were refused", notes.Refused)
 	}
 	check.NoError(t, rdb.Do(t.Context(), "acl", "setuser", "app", "-type").Err())
-	_, err := survey1(t.Context(), open(t, cli.Redis{URL: url}), survey.Query{})
+	_, err := survey1(t.Context(), dial(t, cli.Redis{URL: url}), survey.Query{})
 	// What somebody waits for is inspected first, and Redis 7.0 has no code for what a script may not do.
 	if !redis.IsPermissionError(err) && (err == nil || !strings.Contains(err.Error(), "can't run this command")) {
 		t.Errorf("without TYPE the error is %v", err)
@@ -227,15 +229,14 @@ func TestRefusedKeys(t *testing.T) {
 // Keys that vanish, or become something else, between two steps are passed over.
 func TestKeysThatChange(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t, redistest.Redis)
-	rdb := server.Client(t)
+	rdb := redistest.Start(t, redistest.Redis).Client(t)
 	for i := range 40 {
 		check.NoError(t, rdb.Set(t.Context(), fmt.Sprint("k", i), owners.NewToken()+"|x", time.Hour).Err())
 		key := fmt.Sprint("z", i)
 		check.NoError(t, rdb.ZAdd(t.Context(), key, redis.Z{Score: 1, Member: "x"}).Err())
 		check.NoError(t, rdb.Expire(t.Context(), key, time.Hour).Err())
 	}
-	conn := open(t, cli.Redis{URL: "redis://" + server.Addr()})
+	conn := open(t, rdb, "")
 	var steps atomic.Int64
 	conn.RDB.AddHook(check.Around{Send: func(cmds []redis.Cmder, send func([]redis.Cmder) error) error {
 		if len(cmds) == 1 {
@@ -264,9 +265,9 @@ func TestKeysThatChange(t *testing.T) {
 // A survey ends soon after its context, or with the error of whoever it has told.
 func TestSurveyIsEnded(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t, redistest.Redis)
-	fill(t, server.Client(t), 5000, 5000)
-	conn := open(t, cli.Redis{URL: "redis://" + server.Addr()})
+	rdb := redistest.Start(t, redistest.Redis).Client(t)
+	crowd(t, rdb, 5000, []string{"locks"})
+	conn := open(t, rdb, "")
 	ctx, cancel := context.WithCancel(t.Context())
 	found := 0
 	err := survey.Locks(ctx, conn, survey.Query{}, func(states []redislock.KeyState) error {
@@ -284,8 +285,7 @@ func TestSurveyIsEnded(t *testing.T) {
 // What is wrong with the prefix is said before anything is asked.
 func TestUnfitPrefix(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t, redistest.Redis)
-	conn := open(t, cli.Redis{URL: "redis://" + server.Addr(), Prefix: "{x}"})
+	conn := open(t, redistest.Start(t, redistest.Redis).Client(t), "{x}")
 	_, err := survey1(t.Context(), conn, survey.Query{})
 	if err == nil || !strings.Contains(err.Error(), "braces") {
 		t.Errorf("got %v", err)
