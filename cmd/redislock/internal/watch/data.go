@@ -25,25 +25,27 @@ func (w *watch) newData(s *sampler) *data {
 func (d *data) take(one sample) error {
 	d.table.observe(one)
 	st := &d.status
-	switch {
-	case one.found:
-		if st.search = one.err; isRefusal(one.err) && !d.table.passed {
+	if one.found {
+		st.search, st.part, st.searching = one.err, one.part, st.searching && !one.passed
+		if st.searching && isRefusal(one.err) {
 			return one.err
 		}
-		st.searching = !d.table.passed
-		st.part = d.table.part
 		return nil
+	}
+	if one.err == nil || len(one.states) > 0 {
+		st.at = one.at
+	}
+	switch {
 	case one.err == nil:
-		st.away, st.since = nil, time.Time{}
-	case isRefusal(one.err) && !d.table.looked:
+		st.away = nil
+	case isRefusal(one.err) && st.at.IsZero():
 		return one.err
-	case st.away == nil:
-		st.since = one.at
-		fallthrough
 	default:
+		if st.away == nil {
+			st.since = one.at
+		}
 		st.away = one.err
 	}
-	st.at, st.looked = d.table.at, d.table.looked
 	return nil
 }
 

@@ -82,11 +82,10 @@ func (t totals) String() string {
 type status struct {
 	server    string
 	now       time.Time
-	at        time.Time // of the latest look
-	looked    bool
-	searching bool    // the search has not gone through all keys yet
-	part      float64 // how far it is
-	used      float64 // commands a second
+	at        time.Time // of the latest look; zero: there was none
+	searching bool      // the search has not gone through all keys yet
+	part      float64   // how far it is
+	used      float64   // commands a second
 	budget    int
 	away      error // why the server does not answer; nil: it does
 	since     time.Time
@@ -102,7 +101,7 @@ func (s status) String() string {
 		return "cannot search: " + oneLine(s.search)
 	}
 	text := fmt.Sprintf("%s | %.0f of %d commands/s", s.server, s.used, s.budget)
-	if s.looked {
+	if !s.at.IsZero() {
 		text += " | " + cli.Duration(s.now.Sub(s.at)) + " ago"
 	}
 	if s.searching {

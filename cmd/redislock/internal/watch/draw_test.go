@@ -28,7 +28,7 @@ func frameOf(width, height int, states ...redislock.KeyState) *frame {
 	table.observe(at(20, states...))
 	rows := table.rows()
 	f := &frame{view: view{width: width, height: height}, rows: rows, totals: totalsOf(rows, false), colour: true}
-	f.status = status{server: "127.0.0.1:6379, database 0", now: at(21).at, at: at(20).at, looked: true, budget: 2000, used: 321.7}
+	f.status = status{server: "127.0.0.1:6379, database 0", now: at(21).at, at: at(20).at, budget: 2000, used: 321.7}
 	order(f.rows, 0, false)
 	return f
 }

@@ -129,8 +129,8 @@ func (l *live) press(key term.Key) {
 	if before.sort != l.view.sort || before.reverse != l.view.reverse || before.filter != l.view.filter {
 		l.arrange()
 	}
-	if l.view.redraw {
-		l.shown, l.view.redraw = "", false
+	if key == term.Redraw {
+		l.shown = ""
 	}
 }
 
@@ -145,7 +145,7 @@ func (l *live) resize() error {
 // draw brings the terminal up to date, if it shows something else.
 func (l *live) draw() error {
 	l.status.now = time.Now()
-	if l.view.paused && l.status.looked {
+	if l.view.paused && !l.status.at.IsZero() {
 		l.status.now = l.status.at
 	}
 	f := frame{view: l.view, rows: l.rows, totals: totalsOf(l.all, l.table.missed), status: l.status, colour: l.colour}

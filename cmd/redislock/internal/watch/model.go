@@ -12,12 +12,8 @@ import (
 // A table is what is known of all keys. It is made of samples alone, and knows no other clock than theirs.
 type table struct {
 	tracks map[string]*track
-	named  []string  // keys that stay in it, whoever has them; empty: those that were found
-	at     time.Time // of the latest look
-	looked bool      // there was one
-	passed bool      // the search has gone through all keys
-	part   float64   // how far it is now
-	missed bool      // there were more keys than the table takes
+	named  []string // keys that stay in it, whoever has them; empty: those that were found
+	missed bool     // there were more keys than the table takes
 }
 
 // A track is what is known of one key.
@@ -75,13 +71,6 @@ func (t *table) observe(s sample) {
 		if !s.found {
 			one.circle = circleOf(s.circles, state.Key)
 		}
-	}
-	switch {
-	case s.found:
-		t.part = s.part
-		t.passed = t.passed || s.passed
-	case s.err == nil || len(s.states) > 0:
-		t.at, t.looked = s.at, true
 	}
 	t.forget(s.at)
 }

@@ -3,7 +3,6 @@ package watch
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
@@ -59,7 +58,7 @@ var helpLines = func() []line {
 // keyLines are the page of one key.
 func keyLines(rows []row, key string) []line {
 	lines := []line{{cli.Text(key), bold}}
-	i := slices.IndexFunc(rows, func(r row) bool { return r.key == key })
+	i := find(rows, key)
 	if i < 0 || !rows[i].known {
 		return append(lines, line{"nothing is known of it now", dim})
 	}

@@ -24,7 +24,6 @@ type view struct {
 	filter        string
 	typing        bool // the filter
 	paused        bool
-	redraw        bool // all of it
 	quit          bool
 
 	selected string // the key on which the cursor is; empty: it is on the first
@@ -36,8 +35,6 @@ type view struct {
 // press takes in a key. The rows are those of the list, as they are shown.
 func (v *view) press(key term.Key, rows []row) {
 	switch {
-	case key == term.Redraw:
-		v.redraw = true
 	case v.typing:
 		v.edit(key)
 	case key == "q":
@@ -136,9 +133,11 @@ func (v *view) move(key term.Key, rows []row) {
 }
 
 // index is where the cursor is.
-func (v *view) index(rows []row) int {
-	i := slices.IndexFunc(rows, func(r row) bool { return r.key == v.selected })
-	return max(i, 0)
+func (v *view) index(rows []row) int { return max(0, find(rows, v.selected)) }
+
+// find returns where a key is; -1: nowhere.
+func find(rows []row, key string) int {
+	return slices.IndexFunc(rows, func(r row) bool { return r.key == key })
 }
 
 // follow scrolls so that the cursor is on the screen.
@@ -156,11 +155,10 @@ func (v *view) room() int { return max(0, min(v.height, 1), v.height-4) }
 // shown returns the rows that are on the screen.
 func (v *view) shown(rows []row) []row {
 	if v.page == keyPage {
-		i := slices.IndexFunc(rows, func(r row) bool { return r.key == v.selected })
-		if i < 0 {
-			return nil
+		if i := find(rows, v.selected); i >= 0 {
+			return rows[i : i+1]
 		}
-		return rows[i : i+1]
+		return nil
 	}
 	top := min(v.top, len(rows))
 	return rows[top:min(len(rows), top+v.room())]
