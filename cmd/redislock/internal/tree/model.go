@@ -164,26 +164,26 @@ func (m *model) isOne(p int) bool {
 		!m.requests[party.requests[0]].intent
 }
 
+// conflict reports whether somebody in one mode is in the way of somebody in another one.
+func conflict(a, b redislock.Mode) bool {
+	return a == redislock.ModeWrite || b == redislock.ModeWrite
+}
+
 // isHeldAgainst reports whether holders of a state are in the way of somebody who wants it in a mode.
 func (m *model) isHeldAgainst(state int, mode redislock.Mode) bool {
-	return len(m.holders[state]) > 0 && (mode == redislock.ModeWrite || m.states[state].Mode == redislock.ModeWrite)
+	return len(m.holders[state]) > 0 && conflict(mode, m.states[state].Mode)
 }
 
-// before returns the request right before a place in the line of a state, of those that a request in this mode has to
-// let go first; nobody if there is none.
-func (m *model) before(s stand) int {
-	for w := s.place - 1; w >= 0; w-- {
-		if m.line[s.state][w] == nobody {
-			continue
-		}
-		if s.mode == redislock.ModeWrite || m.states[s.state].Line[w].Mode == redislock.ModeWrite {
-			return m.line[s.state][w]
+// isBehind reports whether somebody in line has to go first.
+func (m *model) isBehind(s stand) bool {
+	for w, q := range m.line[s.state][:s.place] {
+		if q != nobody && conflict(s.mode, m.states[s.state].Line[w].Mode) {
+			return true
 		}
 	}
-	return nobody
+	return false
 }
 
-// isHeldBy reports whether a party holds a key.
 func (m *model) isHeldBy(state, p int) bool {
 	_, held := slices.BinarySearch(m.parties[p].holds, state)
 	return held
@@ -206,7 +206,7 @@ func (m *model) wouldWait(q, state int) bool {
 		return false
 	}
 	for _, s := range m.requests[q].stands {
-		if !m.isHeldBy(s.state, p) && m.before(s) != nobody {
+		if !m.isHeldBy(s.state, p) && m.isBehind(s) {
 			return true
 		}
 		isHeld := m.isHeldAgainst(s.state, s.mode)
