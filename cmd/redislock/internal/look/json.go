@@ -8,7 +8,6 @@ import (
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
 
-// writeObjects writes one object a line.
 func writeObjects(w io.Writer, states []redislock.KeyState, prefix string) error {
 	out := bufio.NewWriter(w)
 	for _, s := range states {

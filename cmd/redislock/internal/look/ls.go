@@ -124,7 +124,6 @@ func (l *listing) deadlocks(ctx context.Context, conn *cli.Conn) ([]tree.Circle,
 	return tree.Circles(ctx, conn, client.Inspect, l.waited)
 }
 
-// check looks at the command line.
 func (l *listing) check(args []string) (pattern string, err error) {
 	if orders[l.sort] == nil {
 		return "", cli.Usagef("--sort is key, ttl, waiting or since, not %q", l.sort)

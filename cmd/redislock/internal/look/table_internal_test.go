@@ -10,7 +10,6 @@ import (
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cells"
 )
 
-// lock makes the state of a key.
 func lock(key, metadata string, fence int64, waiters int) redislock.KeyState {
 	s := redislock.KeyState{
 		Key: key, Mode: redislock.ModeWrite, TTL: 29 * time.Second, Fence: fence,

@@ -68,7 +68,6 @@ func (p *part) class(text string) (rest string) {
 	return strings.TrimPrefix(text, "]")
 }
 
-// match reports whether a key is one of the pattern.
 func (g glob) match(key string) bool {
 	at, star, from := 0, -1, 0 // star: where the last one stands; from: what it has not taken yet
 	for i := 0; i < len(key); {

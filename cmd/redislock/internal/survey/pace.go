@@ -38,7 +38,6 @@ func (p *pace) next() time.Duration {
 	return min(3*p.late, mostPause)
 }
 
-// pause waits.
 func (p *pace) pause(ctx context.Context) error {
 	if p.next() > 0 {
 		select {

@@ -38,7 +38,6 @@ func dial(tb testing.TB, server cli.Redis) *cli.Conn {
 	return conn
 }
 
-// open connects to the server of a client.
 func open(tb testing.TB, rdb *redis.Client, prefix string) *cli.Conn {
 	tb.Helper()
 	return dial(tb, cli.Redis{URL: "redis://" + rdb.Options().Addr, Prefix: prefix})

@@ -59,7 +59,6 @@ func (w *walk) tell(ctx context.Context) error {
 	return w.report(ctx, keys)
 }
 
-// round is one round trip.
 func (w *walk) round(ctx context.Context, wasOver bool) (isOver bool, err error) {
 	pipe := w.one.Pipeline()
 	var scan *redis.ScanCmd

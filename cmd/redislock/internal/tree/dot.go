@@ -85,7 +85,6 @@ func (v *view) arrow(e edge, deadlock int) dotEdge {
 	return a
 }
 
-// dotName is a key as the tool shows it.
 func dotName(key string) string { return new(names).show(key, 0) }
 
 func (v *view) dotColour(deadlock int) string {

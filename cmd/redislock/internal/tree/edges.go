@@ -49,7 +49,6 @@ type lining struct {
 	readers []int // behind it
 }
 
-// add adds the edges of a waiter.
 func (l *lining) add(w, q int) {
 	waiter := l.states[l.state].Line[w]
 	l.wait(edge{from: l.requests[q].party, state: l.state, wants: waiter.Mode, since: waiter.Since, place: w + 1})
@@ -77,13 +76,11 @@ func (l *lining) wait(e edge) {
 	}
 }
 
-// ahead adds the edge to a waiter.
 func (l *lining) ahead(e edge, w int) {
 	e.to, e.mode = l.requests[l.line[l.state][w]].party, l.states[l.state].Line[w].Mode
 	l.edges = append(l.edges, e)
 }
 
-// held adds the edges to the holders.
 func (l *lining) held(e edge) {
 	s := &l.states[l.state]
 	for h, p := range l.holders[l.state] {

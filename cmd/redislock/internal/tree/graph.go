@@ -10,7 +10,6 @@ type graph struct {
 
 const nobody = -1
 
-// add makes a node.
 func (g *graph) add(who int) int {
 	g.next, g.who = append(g.next, nil), append(g.who, who)
 	return len(g.who) - 1

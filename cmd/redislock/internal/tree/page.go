@@ -103,10 +103,8 @@ func (e pageEdge) Anchor() string {
 	return "end"
 }
 
-// writeHTML writes a page.
 func (v *view) writeHTML(to io.Writer) error { return pageTemplate.Execute(to, v.page()) }
 
-// page draws it.
 func (v *view) page() *page {
 	p := &page{
 		Now: v.now.UTC().Format("2006-01-02 15:04:05 UTC"), view: v, names: namesOf(v.settled, false), circled: map[pageStep]string{},

@@ -34,7 +34,6 @@ type printer struct {
 	w      *bufio.Writer
 }
 
-// print writes everything.
 func (p *printer) print(to io.Writer) error {
 	p.w = bufio.NewWriter(to)
 	var rows []row
@@ -58,7 +57,6 @@ func (p *printer) print(to io.Writer) error {
 
 func (p *printer) say(format string, args ...any) { fmt.Fprintf(p.w, format+"\n", args...) } //nolint:errcheck // Flush tells
 
-// row writes one line of the picture.
 func (p *printer) row(rows []row, i int, numbers map[int]int) {
 	r := rows[i]
 	lead, tail := p.lead(r), ""
@@ -186,7 +184,6 @@ func (p *printer) wish(r row) string {
 	}
 }
 
-// age is for how long something has been.
 func (p *printer) age(since time.Time) string { return cli.Duration(max(0, p.now.Sub(since))) }
 
 // summary says how much there is, and what cannot be seen.

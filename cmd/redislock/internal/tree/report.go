@@ -25,7 +25,6 @@ func (p *printer) printDeadlocks() {
 	p.printSelves()
 }
 
-// deadlock writes one.
 func (p *printer) deadlock(number int, d *deadlock) {
 	title, colour := "possible deadlock", cli.Yellow
 	if d.certain {
@@ -54,7 +53,6 @@ func (p *printer) circle(d *deadlock) []string {
 	return pieces
 }
 
-// key is the name of a key.
 func (p *printer) key(state int) string { return p.names.show(p.states[state].Key, 30) }
 
 // step writes what one party of a circle waits for.

@@ -66,7 +66,6 @@ func define(flags *pflag.FlagSet) cli.Action {
 	return func(ctx context.Context, to cli.Streams, args []string) error { return o.run(ctx, to, args) }
 }
 
-// check says what is wrong with the command line.
 func (o *options) check(args []string) error {
 	if _, err := cli.OnePattern(args); err != nil {
 		return err
@@ -150,7 +149,6 @@ func serverNow(ctx context.Context, conn *cli.Conn) time.Time {
 	return time.Now()
 }
 
-// write shows what was found.
 func (o *options) write(to cli.Streams, v *view) error {
 	switch {
 	case *o.json:

@@ -19,7 +19,6 @@ type view struct {
 	marks     map[int]int // of a party the number of its deadlock, from 1
 }
 
-// newView looks for deadlocks.
 func newView(ctx context.Context, states []redislock.KeyState, look inspect, k *marker, pause time.Duration) (*view, error) {
 	v := &view{model: newModel(k.identify(ctx, states)), marks: map[int]int{}}
 	v.tokens = k.latest

@@ -115,13 +115,11 @@ func rateText(r row) string {
 	return fmt.Sprintf(">%.0f", r.rate)
 }
 
-// columnNamed finds a column.
 func columnNamed(name string) (int, bool) {
 	i := slices.IndexFunc(columns, func(c column) bool { return c.name == name })
 	return i, i >= 0
 }
 
-// columnNames lists them.
 func columnNames() []string {
 	var names []string
 	for _, c := range columns {

@@ -31,7 +31,6 @@ type totals struct {
 	more                             bool // there are keys that the table has no room for
 }
 
-// totalsOf counts.
 func totalsOf(rows []row, more bool) totals {
 	t := totals{keys: len(rows), more: more}
 	for _, r := range rows {
@@ -248,7 +247,6 @@ func (p *painter) header(y int, v *view, fields []column) {
 	})
 }
 
-// row draws one key.
 func (p *painter) row(y int, fields []column, r row, selected bool) {
 	s := styleOf(r.level)
 	if r.level == fine && r.holder == "" && r.waiting == 0 {
@@ -260,7 +258,6 @@ func (p *painter) row(y int, fields []column, r row, selected bool) {
 	p.fields(y, s, sign(r.level), fields, func(f column) string { return f.text(r) })
 }
 
-// fields draws a line of the table.
 func (p *painter) fields(y int, s style, first string, fields []column, text func(column) string) {
 	parts := []string{first}
 	for _, f := range fields {

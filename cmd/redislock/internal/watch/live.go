@@ -119,7 +119,6 @@ func (l *live) arrange() {
 	l.view.follow(l.rows)
 }
 
-// press takes in a key.
 func (l *live) press(key term.Key) {
 	before := l.view
 	l.view.press(key, l.rows)

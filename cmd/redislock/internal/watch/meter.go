@@ -81,7 +81,6 @@ func (m *meter) tryTake(cost float64) time.Duration {
 	return 0
 }
 
-// total returns what was spent in all.
 func (m *meter) total() float64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -130,7 +129,6 @@ const (
 	scanCost   = 10 // so many keys that SCAN passes take as long as one command
 )
 
-// costOf returns what a command costs.
 func costOf(cmd redis.Cmder) float64 {
 	args := cmd.Args()
 	switch strings.ToLower(cmd.Name()) {
@@ -148,7 +146,6 @@ func costOf(cmd redis.Cmder) float64 {
 	return 1
 }
 
-// numberOf reads an argument that is a number.
 func numberOf(arg any) float64 {
 	switch n := arg.(type) {
 	case int:

@@ -56,7 +56,6 @@ func newTable(named []string) *table {
 	return t
 }
 
-// observe takes in a sample.
 func (t *table) observe(s sample) {
 	for _, state := range s.states {
 		one := t.tracks[state.Key]
@@ -220,7 +219,6 @@ func (t *table) choose(shown []string, budget float64) []string {
 	return chosen
 }
 
-// alive counts the waiters that are.
 func alive(line []redislock.Waiter) int {
 	n := 0
 	for _, w := range line {

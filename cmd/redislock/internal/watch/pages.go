@@ -108,7 +108,6 @@ func heading(i int, title string) string {
 	return title
 }
 
-// holderLine describes a holder.
 func holderLine(r row, h redislock.Holder) string {
 	text := fmt.Sprintf("%s, %s left", who(h.Metadata, h.Caller), cli.Duration(h.TTL))
 	if h.Left {

@@ -139,7 +139,6 @@ func writeRows(b io.Writer, rows []row) {
 	}
 }
 
-// note is the last column.
 func note(r row) string {
 	text := r.why
 	if r.level != fine {

@@ -55,7 +55,6 @@ func (t *table) rows() []row {
 	return list
 }
 
-// row returns what is to be shown of a key.
 func (k *track) row() row {
 	s := k.state
 	r := row{
@@ -112,7 +111,6 @@ func holderText(s redislock.KeyState) string {
 // mostText is how much of a metadata is shown at most.
 const mostText = 400
 
-// who names a holder or a waiter.
 func who(metadata, caller string) string { return cli.Somebody(metadata, caller, mostText) }
 
 // What is too long.

@@ -198,7 +198,6 @@ func (s *sampler) setClock(ctx context.Context) error {
 
 func (s *sampler) serverTime(at time.Time) time.Time { return at.Add(time.Duration(s.offset.Load())) }
 
-// searchOn searches again and again.
 func (s *sampler) searchOn(ctx context.Context) {
 	for ctx.Err() == nil {
 		next := time.Now().Add(betweenPasses)
@@ -207,7 +206,6 @@ func (s *sampler) searchOn(ctx context.Context) {
 	}
 }
 
-// searchOnce goes through all keys once.
 func (s *sampler) searchOnce(ctx context.Context) {
 	part := 0.0
 	query := survey.Query{Pattern: s.pattern, Progress: func(done, all int64) {

@@ -83,7 +83,6 @@ const (
 	leastBudget = 100
 )
 
-// check looks for what is wrong with the command line.
 func (w *watch) check(args []string) error {
 	_, known := columnNamed(w.sort)
 	switch {
@@ -103,7 +102,6 @@ func (w *watch) check(args []string) error {
 	return w.target(args)
 }
 
-// target finds out what is to be watched.
 func (w *watch) target(args []string) error {
 	isPattern := func(arg string) bool { return strings.ContainsAny(arg, `*?[`) }
 	switch i := slices.IndexFunc(args, isPattern); {
