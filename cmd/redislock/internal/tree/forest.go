@@ -198,16 +198,11 @@ func (f *forest) beneath(p int, stems []bool, depth int) {
 func (f *forest) waiters(state int, stems []bool, depth int) {
 	line := f.lines[state]
 	shown := f.choose(line)
-	hidden, last := 0, 0
+	hidden := 0
 	more := func(follows bool) {
 		if hidden > 0 {
 			f.rows = append(f.rows, row{stems: append(slices.Clone(stems), follows), kind: rowMore, count: hidden, refers: nobody})
 			hidden = 0
-		}
-	}
-	for i := range line {
-		if shown[i] {
-			last = i
 		}
 	}
 	for i, g := range line {
@@ -216,7 +211,7 @@ func (f *forest) waiters(state int, stems []bool, depth int) {
 			continue
 		}
 		more(true)
-		here := append(slices.Clone(stems), i != last || last < len(line)-1)
+		here := append(slices.Clone(stems), i < len(line)-1)
 		f.waiter(g, state, here, depth)
 	}
 	more(false)
