@@ -92,17 +92,13 @@ func (g glob) match(key string) bool {
 func literal(text string) (key string, ok bool) {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
-		switch c := text[i]; c {
-		case '*', '?', '[':
+		switch {
+		case strings.ContainsRune("*?[", rune(text[i])):
 			return "", false
-		case '\\':
-			if i+1 < len(text) {
-				i++
-			}
-			fallthrough
-		default:
-			b.WriteByte(text[i])
+		case text[i] == '\\' && i+1 < len(text):
+			i++
 		}
+		b.WriteByte(text[i])
 	}
 	return b.String(), true
 }

@@ -22,9 +22,7 @@ func (s *survey) inspect(ctx context.Context, keys []string) (states []redislock
 	still, moving := s.byMove(keys)
 	states, err = s.inspectSoon(ctx, still)
 	if err != nil && s.learnMoves(ctx, still) {
-		var more []string
-		still, more = s.byMove(still)
-		moving = append(moving, more...)
+		still, moving = s.byMove(keys)
 		states, err = s.client.Inspect(ctx, still)
 	}
 	if err != nil {
