@@ -66,7 +66,11 @@ func keyLines(rows []row, key string) []line {
 	add := func(s style, format string, args ...any) {
 		lines = append(lines, line{fmt.Sprintf(format, args...), s})
 	}
-	add(normal, "mode     %s", modeText(r)+foreign(r))
+	mode := modeText(r)
+	if r.mode == redislock.ModeForeign {
+		mode += ": " + cli.Foreign(r.state)
+	}
+	add(normal, "mode     %s", mode)
 	add(normal, "ttl      %s", ttlText(r))
 	add(normal, "handed   %s a second", rateText(r))
 	if r.state.Fence > 0 {
@@ -90,14 +94,6 @@ func keyLines(rows []row, key string) []line {
 			who(w.Metadata, w.Caller), w.Mode, cli.Clock(w.Since), dead)
 	}
 	return lines
-}
-
-// foreign says what a key holds that is no lock.
-func foreign(r row) string {
-	if r.mode == redislock.ModeForeign {
-		return ": " + cli.Foreign(r.state)
-	}
-	return ""
 }
 
 // heading is the title of a list, which stands at its first line.
