@@ -22,14 +22,8 @@ func (v *view) writeDot(to io.Writer) error {
 	say := func(format string, args ...any) { fmt.Fprintf(w, format, args...) } //nolint:errcheck // Flush tells
 	say("digraph redislock {\n  rankdir=LR;\n  node [shape=box, fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\"];\n")
 	names, edges := namesOf(v.settled, false), v.edges()
-	for p, is := range v.inEdges(edges) {
-		if is {
-			colour := ""
-			if i := v.marks[p]; i > 0 {
-				colour = ", " + v.dotColour(i)
-			}
-			say("  %s [label=%s%s];\n", partyID(p), dotText(names.show(names.of[p], 0)), colour)
-		}
+	for _, p := range joined(edges) {
+		say("  %s [label=%s%s];\n", partyID(p), dotText(names.show(names.of[p], 0)), v.dotColour(v.marks[p]))
 	}
 	arrows, counts := v.arrows(edges)
 	left := map[string]bool{}
@@ -38,14 +32,11 @@ func (v *view) writeDot(to io.Writer) error {
 			left[a.to] = true
 			say("  %s [label=\"left\", style=dashed];\n", a.to)
 		}
-		label, colour := a.label, ""
+		label := a.label
 		if counts[a] > 1 {
 			label += fmt.Sprintf("\n%d times", counts[a])
 		}
-		if a.deadlock > 0 {
-			colour = ", " + v.dotColour(a.deadlock)
-		}
-		say("  %s -> %s [label=%s%s];\n", a.from, a.to, dotText(label), colour)
+		say("  %s -> %s [label=%s%s];\n", a.from, a.to, dotText(label), v.dotColour(a.deadlock))
 	}
 	say("}\n")
 	return w.Flush()
@@ -87,11 +78,15 @@ func (v *view) arrow(e edge, deadlock int) dotEdge {
 
 func dotName(key string) string { return new(names).show(key, 0) }
 
+// dotColour is how a part of a deadlock looks; empty: it is none.
 func (v *view) dotColour(deadlock int) string {
-	if v.deadlocks[deadlock-1].certain {
-		return `color=red, fontcolor=red, penwidth=2`
+	switch {
+	case deadlock == 0:
+		return ""
+	case v.deadlocks[deadlock-1].certain:
+		return ", color=red, fontcolor=red, penwidth=2"
 	}
-	return `color=red, fontcolor=red, style=dashed`
+	return ", color=red, fontcolor=red, style=dashed"
 }
 
 // dotText quotes a text for Graphviz, to which a backslash says where a line ends, and other things.

@@ -3,6 +3,7 @@ package tree
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/seed-14de3678/redislock"
@@ -60,11 +61,8 @@ func (v *view) writeJSON(w io.Writer, only bool) error {
 		return nil
 	}
 	edges := v.edges()
-	for p, is := range v.inEdges(edges) {
+	for _, p := range joined(edges) {
 		party := &v.parties[p]
-		if !is {
-			continue
-		}
 		object := jsonParty{"party", partyID(p), party.caller, party.metadata, len(party.holds), len(party.requests)}
 		if err := cli.WriteJSON(w, object); err != nil {
 			return err
@@ -80,16 +78,14 @@ func (v *view) writeJSON(w io.Writer, only bool) error {
 
 func partyID(p int) string { return fmt.Sprint("p", p+1) }
 
-// inEdges reports for each party whether it is in an edge.
-func (v *view) inEdges(edges []edge) []bool {
-	is := make([]bool, len(v.parties))
+// joined are the parties that are in an edge, in order.
+func joined(edges []edge) []int {
+	is := map[int]bool{}
 	for _, e := range edges {
-		is[e.from] = true
-		if e.to != nobody {
-			is[e.to] = true
-		}
+		is[e.from], is[e.to] = true, true
 	}
-	return is
+	delete(is, nobody)
+	return slices.Sorted(maps.Keys(is))
 }
 
 func (v *view) jsonEdge(e edge) jsonEdge {

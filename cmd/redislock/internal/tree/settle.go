@@ -103,14 +103,10 @@ func both[T any](first, second []T, name func(T) string) []T {
 	for _, one := range first {
 		count[name(one)]++
 	}
-	var kept []T
-	for _, one := range second {
-		if count[name(one)] > 0 {
-			count[name(one)]--
-			kept = append(kept, one)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(slices.Clone(second), func(one T) bool {
+		count[name(one)]--
+		return count[name(one)] < 0
+	})
 }
 
 func holderName(h redislock.Holder) string {
