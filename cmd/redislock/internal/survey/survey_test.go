@@ -54,6 +54,14 @@ func names(t *testing.T, conn *cli.Conn, q survey.Query) []string {
 	return found
 }
 
+// finds fails the test unless a survey finds these keys, in any order, and no others.
+func finds(t *testing.T, conn *cli.Conn, q survey.Query, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(slices.Sorted(slices.Values(want)), names(t, conn, q)); diff != "" {
+		t.Errorf("pattern %q, foreign %t (-want +got):\n%s", q.Pattern, q.Foreign, diff)
+	}
+}
+
 func survey1(ctx context.Context, conn *cli.Conn, q survey.Query) (found []string, err error) {
 	err = survey.Locks(ctx, conn, q, func(states []redislock.KeyState) error {
 		for _, s := range states {
@@ -73,9 +81,7 @@ func TestLocks(t *testing.T) {
 		foreign(t, rdb, "data:")
 		check.NoError(t, rdb.Set(t.Context(), "hidden", "me|metadata", time.Hour).Err())
 		var notes survey.Notes
-		if diff := cmp.Diff(want, names(t, open(t, rdb, ""), survey.Query{Notes: &notes})); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		finds(t, open(t, rdb, ""), survey.Query{Notes: &notes}, want...)
 		if all := check.Must[int64](t)(rdb.DBSize(t.Context()).Result()); notes.Keys != all || notes.OwnTokens != 1 || notes.Refused != 0 {
 			t.Errorf("got %+v of %d keys", notes, all)
 		}
@@ -91,17 +97,13 @@ func TestPrefixedLocks(t *testing.T) {
 	ctx := t.Context()
 	check.NoError(t, rdb.Set(ctx, prefix+"own", "me|metadata", time.Hour).Err())
 	check.NoError(t, rdb.Set(ctx, prefix+"number", "17", time.Hour).Err())
-	want = append(want, "own", "number")
-	slices.Sort(want)
 	plant(t, rdb, "")
 	plant(t, rdb, "lock")
 	check.NoError(t, rdb.HSet(ctx, prefix+"hash", "a", "b").Err())
 	check.NoError(t, rdb.Set(ctx, prefix+"long", strings.Repeat("x", 513), time.Hour).Err())
 	check.NoError(t, rdb.Set(ctx, prefix, owners.NewToken(), time.Hour).Err())
 	conn := open(t, rdb, prefix)
-	if diff := cmp.Diff(want, names(t, conn, survey.Query{})); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	finds(t, conn, survey.Query{}, append(want, "own", "number")...)
 	for pattern, expected := range map[string][]string{
 		"own":           {"own"},
 		"own*":          {"own", "own token, fenced"},
@@ -117,9 +119,7 @@ func TestPrefixedLocks(t *testing.T) {
 		"freed":         nil,
 		prefix + "own*": nil,
 	} {
-		if diff := cmp.Diff(expected, names(t, conn, survey.Query{Pattern: pattern})); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", pattern, diff)
-		}
+		finds(t, conn, survey.Query{Pattern: pattern}, expected...)
 	}
 }
 
@@ -138,14 +138,8 @@ func TestForeign(t *testing.T) {
 			want = append(want, "data "+name+" true")
 		}
 	}
-	want = append(want, "data token without a TTL")
-	slices.Sort(want)
-	if diff := cmp.Diff(want, names(t, conn, survey.Query{Foreign: true})); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(locks, names(t, conn, survey.Query{})); diff != "" {
-		t.Errorf("nobody has asked for foreign keys (-want +got):\n%s", diff)
-	}
+	finds(t, conn, survey.Query{Foreign: true}, append(want, "data token without a TTL")...)
+	finds(t, conn, survey.Query{}, locks...)
 	pipe := rdb.Pipeline()
 	for i := range 1200 {
 		pipe.Set(t.Context(), fmt.Sprint("lock:many ", i), "17", 0)
@@ -163,12 +157,8 @@ func TestOneKey(t *testing.T) {
 	rdb := redistest.Start(t, redistest.Redis).Client(t)
 	check.NoError(t, rdb.Set(t.Context(), "hidden", "me", time.Hour).Err())
 	conn := open(t, rdb, "")
-	if got := names(t, conn, survey.Query{Pattern: "hidden"}); !slices.Equal(got, []string{"hidden"}) {
-		t.Errorf("got %q", got)
-	}
-	if got := names(t, conn, survey.Query{Pattern: "hidde[n]"}); got != nil {
-		t.Errorf("got %q", got)
-	}
+	finds(t, conn, survey.Query{Pattern: "hidden"}, "hidden")
+	finds(t, conn, survey.Query{Pattern: "hidde[n]"})
 	if calls := world.Calls(t, rdb); calls["scan"] != 1 {
 		t.Errorf("got %v, want one SCAN", calls)
 	}
@@ -181,9 +171,7 @@ func TestForeignValuesAreNotRead(t *testing.T) {
 	n := foreign(t, rdb, "data:")
 	conn := open(t, rdb, "")
 	before := world.Info(t, rdb, "Stats", "total_net_output_bytes")
-	if got := names(t, conn, survey.Query{}); got != nil {
-		t.Errorf("found %q", got)
-	}
+	finds(t, conn, survey.Query{})
 	// INFO itself has some kilobytes.
 	if sent := world.Info(t, rdb, "Stats", "total_net_output_bytes") - before; sent > 20_000 {
 		t.Errorf("%d bytes were sent about %d keys", sent, n)
@@ -204,11 +192,8 @@ func TestRefusedKeys(t *testing.T) {
 	for i, key := range want {
 		want[i] = "lock:" + key
 	}
-	slices.Sort(want)
 	var notes survey.Notes
-	if diff := cmp.Diff(want, names(t, dial(t, cli.Redis{URL: url}), survey.Query{Notes: &notes})); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	finds(t, dial(t, cli.Redis{URL: url}), survey.Query{Notes: &notes}, want...)
 	if notes.Refused != 24 {
 		t.Errorf("%d keys were refused, want 24", notes.Refused)
 	}
