@@ -72,7 +72,7 @@ func TestDeadlocks(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			v := viewOf(t, statesOf(strings.Split(tt.states, ";")...))
+			v := viewOf(t, statesOf(tt.states))
 			if diff := cmp.Diff(strings.Join(v.told(), "; "), tt.want); diff != "" {
 				t.Errorf("deadlocks (-got +want):\n%s", diff)
 			}
@@ -99,7 +99,7 @@ func TestDoubts(t *testing.T) {
 		"a w X < c:w1 A:w2; c w A < c:w1":          "may be two requests",
 		"a w A < A:w1; b w X < A:w1":               "have the token",
 	} {
-		v := viewOf(t, statesOf(strings.Split(states, ";")...))
+		v := viewOf(t, statesOf(states))
 		if got := strings.Join(slices.Concat(v.deadlocks, v.selves)[0].why, "; "); !strings.Contains(got, want) {
 			t.Errorf("%s: doubts are %q, want %q", states, got, want)
 		}

@@ -56,7 +56,7 @@ func TestDotOfLongLine(t *testing.T) {
 		"a w A < X:w1 A:w2":                    {3, 2},
 	} {
 		var b bytes.Buffer
-		err := viewOf(t, statesOf(strings.Split(states, ";")...)).writeDot(&b)
+		err := viewOf(t, statesOf(states)).writeDot(&b)
 		if err != nil || strings.Count(b.String(), " -> ") != want.arrows || strings.Count(b.String(), "penwidth") != want.red {
 			t.Errorf("%s: error %v:\n%s", states, err, &b)
 		}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
 
@@ -174,15 +173,11 @@ possible deadlock 1: q → a → p → b → q
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			var states []redislock.KeyState
-			if tt.states != "" {
-				states = statesOf(strings.Split(tt.states, ";")...)
-			}
 			most := 10
 			if strings.Contains(tt.name, "room") {
 				most = 2
 			}
-			if diff := cmp.Diff(drawn(t, viewOf(t, states), most), strings.TrimPrefix(strings.ReplaceAll(tt.want, "#", ""), "\n")); diff != "" {
+			if diff := cmp.Diff(drawn(t, viewOf(t, statesOf(tt.states)), most), strings.TrimPrefix(strings.ReplaceAll(tt.want, "#", ""), "\n")); diff != "" {
 				t.Errorf("the picture (-got +want):\n%s", diff)
 			}
 		})

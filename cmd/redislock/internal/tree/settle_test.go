@@ -56,8 +56,7 @@ func TestChangesInBetween(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			of := func(text string) []redislock.KeyState { return statesOf(strings.Split(text, ";")...) }
-			v, err := newView(t.Context(), of(tt.first), changing(t, of(tt.second), of(tt.third)), newMarker(nil), 0)
+			v, err := newView(t.Context(), statesOf(tt.first), changing(t, statesOf(tt.second), statesOf(tt.third)), newMarker(nil), 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,7 +87,7 @@ func TestLooksAgain(t *testing.T) {
 		"a w A < B:w1; b w B < A:w2; c w C < D:w3":                      "a b a b",
 		"a w A < B:w1; b w B < A:w2; c w C < A:w2; d w A; e w A < D:w4": "a b c e a b c e",
 	} {
-		all := statesOf(strings.Split(states, ";")...)
+		all := statesOf(states)
 		var read []string
 		_, err := newView(t.Context(), all, func(ctx context.Context, keys []string) ([]redislock.KeyState, error) {
 			read = append(read, keys...)

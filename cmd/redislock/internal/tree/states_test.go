@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { redistest.Main(m) }
 // start is the moment of place 0.
 var start = time.UnixMicro(1_800_000_000_000_000)
 
-// statesOf makes states of lines such as
+// statesOf makes states of lines, or of lines in one text with semicolons between them, such as
 //
 //	a w A ~B < C:w1 !d:r2 intent:E
 //
@@ -26,8 +26,11 @@ var start = time.UnixMicro(1_800_000_000_000_000)
 // intent. Who begins with a capital letter is a caller, and A@1 one in process 1; "_" is nobody known; all others are metadata.
 func statesOf(lines ...string) []redislock.KeyState {
 	var states []redislock.KeyState
-	for _, line := range lines {
+	for line := range strings.SplitSeq(strings.Join(lines, ";"), ";") {
 		fields := strings.Fields(line)
+		if len(fields) == 0 {
+			continue
+		}
 		s := redislock.KeyState{Key: fields[0], Mode: map[string]redislock.Mode{
 			"w": redislock.ModeWrite, "r": redislock.ModeRead, "-": redislock.ModeFree, "x": redislock.ModeForeign,
 		}[fields[1]], TTL: time.Minute}
