@@ -32,14 +32,10 @@ func Circles(ctx context.Context, conn *cli.Conn, look func(context.Context, []s
 	var circles []Circle
 	for i := range v.deadlocks {
 		d := &v.deadlocks[i]
-		c := Circle{Certain: d.certain}
-		words := []string{n.brief(d.steps[0].party)}
-		for s, next := range d.links() {
-			key := v.states[s.state].Key
-			c.Keys = append(c.Keys, key)
-			words = append(words, n.show(key, 30), n.brief(next.party))
+		c := Circle{Certain: d.certain, Text: strings.Join(v.chain(d, n), arrow)}
+		for _, s := range d.steps {
+			c.Keys = append(c.Keys, v.states[s.state].Key)
 		}
-		c.Text = strings.Join(words, arrow)
 		circles = append(circles, c)
 	}
 	return circles, nil

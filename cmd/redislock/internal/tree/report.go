@@ -46,14 +46,12 @@ func (p *printer) deadlock(number int, d *deadlock) {
 
 // circle is the chain of a deadlock, as pieces that stay together.
 func (p *printer) circle(d *deadlock) []string {
-	pieces := []string{p.names.brief(d.steps[0].party)}
-	for s, next := range d.links() {
-		pieces = append(pieces, p.glyphs.arrow+" "+p.key(s.state), p.glyphs.arrow+" "+p.names.brief(next.party))
+	pieces := p.chain(d, p.names)
+	for i := range pieces[1:] {
+		pieces[i+1] = p.glyphs.arrow + " " + pieces[i+1]
 	}
 	return pieces
 }
-
-func (p *printer) key(state int) string { return p.names.show(p.states[state].Key, 30) }
 
 // step writes what one party of a circle waits for.
 func (p *printer) step(s step, next string) {
@@ -135,7 +133,7 @@ func (p *printer) printSelves() {
 	for _, d := range p.selves {
 		if party := d.steps[0].party; !seen[party] {
 			seen[party] = true
-			pieces = append(pieces, fmt.Sprintf("%s (%s)", p.names.brief(party), p.key(d.steps[0].state)))
+			pieces = append(pieces, fmt.Sprintf("%s (%s)", p.names.brief(party), p.names.show(p.states[d.steps[0].state].Key, 30)))
 		}
 	}
 	if len(pieces) == 0 {

@@ -70,6 +70,15 @@ func (g *waits) requestsBehind(nodes []int) int {
 	return len(seen)
 }
 
+// chain is a deadlock in short words: a party, the key that it waits for, the party in its way, and so on.
+func (v *view) chain(d *deadlock, n *names) []string {
+	words := []string{n.brief(d.steps[0].party)}
+	for s, next := range d.links() {
+		words = append(words, n.show(v.states[s.state].Key, 30), n.brief(next.party))
+	}
+	return words
+}
+
 // certain is how many deadlocks are certain.
 func (v *view) certain() int {
 	n := 0
