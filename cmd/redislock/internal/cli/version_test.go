@@ -10,7 +10,9 @@ import (
 // Whoever reports an error names the versions of both modules, however the tool was built.
 func TestVersions(t *testing.T) {
 	built := func(tool string, deps ...*debug.Module) debug.BuildInfo {
-		return debug.BuildInfo{Main: debug.Module{Version: tool}, Deps: deps}
+		return debug.BuildInfo{
+			Main: debug.Module{Version: tool}, Deps: deps, Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "6f1d2c3"}},
+		}
 	}
 	library := func(m debug.Module) *debug.Module { m.Path = libraryPath; return &m }
 	goRedis := &debug.Module{Path: goRedisPath, Version: "v9.23.0"}
@@ -31,7 +33,11 @@ func TestVersions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			version = tt.stamped
 			t.Cleanup(func() { version = "" })
-			want := "redislock " + tt.want[0] + "\nlibrary " + tt.want[1] + "\ncommit " + unstated + "\n" +
+			commit := "6f1d2c3"
+			if tt.info.Settings == nil {
+				commit = unstated
+			}
+			want := "redislock " + tt.want[0] + "\nlibrary " + tt.want[1] + "\ncommit " + commit + "\n" +
 				strings.Join([]string{runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}, " ") + "\ngo-redis " + tt.want[2] + "\n"
 			if got := versionsOf(&tt.info).String(); got != want {
 				t.Errorf("got %q, want %q", got, want)
