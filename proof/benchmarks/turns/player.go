@@ -56,29 +56,37 @@ func (p *player) gather(workers []*worker) error {
 	return err
 }
 
-// block lets so much time pass.
+// patience is how long a block may last in which nobody has a turn.
+const patience = 30 * time.Second
+
+// block lets so much time pass, and more on a machine that is so busy that nobody has had a turn: then there is nothing to compare.
 func (p *player) block(workers []*worker, length time.Duration) (ops int, err error) {
 	at, err := all(workers, task.Order{Do: task.Read})
 	if err != nil {
 		return 0, err
 	}
-	began := time.Now()
-	time.Sleep(length)
-	wall := time.Since(began)
-	then, err := all(workers, task.Order{Do: task.Read})
-	if err != nil {
-		return 0, err
-	}
 	var b block
-	u := measure.Usage{Wall: wall}
-	for i, now := range then {
-		b.turns = append(b.turns, now.Turns...)
-		b.waits.Join(now.Waits)
-		u.ClientCPU += now.CPU - at[i].CPU
-		u.Allocs += now.Allocs - at[i].Allocs
-	}
-	for _, n := range b.turns {
-		ops += n
+	var u measure.Usage
+	for began := time.Now(); ops == 0; {
+		time.Sleep(length)
+		u = measure.Usage{Wall: time.Since(began)}
+		then, err := all(workers, task.Order{Do: task.Read})
+		if err != nil {
+			return 0, err
+		}
+		b.turns = nil
+		for i, now := range then {
+			b.turns = append(b.turns, now.Turns...)
+			b.waits.Join(now.Waits)
+			u.ClientCPU += now.CPU - at[i].CPU
+			u.Allocs += now.Allocs - at[i].Allocs
+		}
+		for _, n := range b.turns {
+			ops += n
+		}
+		if ops == 0 && u.Wall > patience {
+			return 0, fmt.Errorf("%s, %d callers: nobody had a turn within %s", p.scene.way, p.scene.callers, patience)
+		}
 	}
 	p.blocks, p.usages = append(p.blocks, b), append(p.usages, u)
 	return ops, nil

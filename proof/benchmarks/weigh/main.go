@@ -37,11 +37,11 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	without, err := build(dir, "small", "amd64", "-s -w")
+	without, err := build(dir, "small", "-s -w")
 	if err != nil {
 		return err
 	}
-	with, err := build(dir, "smallredislock", "amd64", "-s -w")
+	with, err := build(dir, "smallredislock", "-s -w")
 	if err != nil {
 		return err
 	}

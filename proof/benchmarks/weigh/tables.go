@@ -19,7 +19,7 @@ func table(dir string) (string, error) {
 	} {
 		text.WriteString("| " + program.does)
 		for i, with := range flags {
-			b, err := build(dir, program.name, "amd64", with)
+			b, err := build(dir, program.name, with)
 			if err != nil {
 				return "", err
 			}

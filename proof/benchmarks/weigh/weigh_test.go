@@ -20,11 +20,11 @@ func TestGrowth(t *testing.T) {
 		t.Skip("the limit is for amd64 and arm64")
 	}
 	dir := t.TempDir()
-	without, err := build(dir, "small", runtime.GOARCH, "-s -w")
+	without, err := build(dir, "small", "-s -w")
 	if err != nil {
 		t.Fatal(err)
 	}
-	with, err := build(dir, "smallredislock", runtime.GOARCH, "-s -w")
+	with, err := build(dir, "smallredislock", "-s -w")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func Example_sql() {
 	fmt.Println(recount(context.Background(), db, client, 9, func(_ context.Context, pieces int64) (int64, error) {
 		return pieces - 2, nil
 	}))
-	fmt.Println(rows.get(9)["pieces"])
+	fmt.Println(rows.stored()["pieces"])
 	// Output:
 	// <nil>
 	// 8

@@ -61,7 +61,7 @@ func TestRecountLate(t *testing.T) {
 				arrive()
 			}
 			check.Is(t, err, fencing.ErrStale)
-			if got := table.get(9)["pieces"]; got != 8 || writes.Load() != 1 {
+			if got := table.stored()["pieces"]; got != 8 || writes.Load() != 1 {
 				t.Errorf("got %d pieces after %d late writes, want 8 after 1", got, writes.Load())
 			}
 		})
@@ -91,10 +91,10 @@ func TestRecountAfterRedisLostItsData(t *testing.T) {
 	db := sql.OpenDB(table)
 	defer db.Close()
 	check.NoError(t, recount(t.Context(), db, server.Client(), 9, found(7)))
-	before := table.get(9)["fence"]
+	before := table.stored()["fence"]
 	check.NoError(t, server.Redis().FlushDB(t.Context()).Err())
 	check.NoError(t, recount(t.Context(), db, server.Client(), 9, found(6)))
-	if after := table.get(9); after["fence"] <= before || after["pieces"] != 6 {
+	if after := table.stored(); after["fence"] <= before || after["pieces"] != 6 {
 		t.Errorf("got %v after the number %d", after, before)
 	}
 }

@@ -25,24 +25,24 @@ func (r *result) add(s part) {
 }
 
 // each divides among the locks that were had. A slice in which nobody had one counts as if there had been half a lock.
-func (s *part) each(sum float64) float64 { return sum / (float64(s.acquired()) + .5) }
+func (p *part) each(sum float64) float64 { return sum / (float64(p.acquired()) + .5) }
 
 // perSecond is how many locks were had in a second.
-func (s *part) perSecond() float64 {
-	if s.Length <= 0 {
+func (p *part) perSecond() float64 {
+	if p.Length <= 0 {
 		return 0
 	}
-	return float64(s.acquired()) / s.Length.Seconds()
+	return float64(p.acquired()) / p.Length.Seconds()
 }
 
 // commandsEach is how many commands were sent for each lock.
-func (s *part) commandsEach() float64 {
-	return float64(s.Commands) / float64(max(s.acquired(), 1))
+func (p *part) commandsEach() float64 {
+	return float64(p.Commands) / float64(max(p.acquired(), 1))
 }
 
 // cpuEach is how much time the server has used for each lock.
-func (s *part) cpuEach() time.Duration {
-	return s.serverCPU / time.Duration(max(s.acquired(), 1))
+func (p *part) cpuEach() time.Duration {
+	return p.serverCPU / time.Duration(max(p.acquired(), 1))
 }
 
 // A metric is what policies are compared by: the more, the worse.

@@ -85,7 +85,7 @@ func (p *plain) tell(one sample) error {
 	case p.status.searching && time.Since(p.began) > cli.LinePause:
 		p.progress.Tell("searching, %.0f %%, %d locks", 100*p.status.part, len(p.table.tracks))
 	}
-	if one.found || one.err != nil || p.status.searching {
+	if partly := one.found || one.err != nil || p.status.searching; partly {
 		return nil
 	}
 	p.progress.Settle()
