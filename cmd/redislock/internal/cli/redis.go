@@ -82,17 +82,17 @@ func (r *Redis) Given() string {
 // isEmpty reports whether the flag was written, and has nothing in it: a variable of a script that was not set.
 func (r *Redis) isEmpty() bool { return r.URL == "" && r.flags != nil && r.flags.Changed("redis") }
 
-// Again is the part of a command line that names the same server and the same keys, for commands that are proposed. It is as
-// the user has written it, but for passwords, and empty if the environment says it all.
-func (r *Redis) Again() string {
-	again := ""
+// Propose is a command line of the tool that names the same server and the same keys, with more behind it. Both are as the user has
+// written them, but for passwords, and are left out if the environment says it all.
+func (r *Redis) Propose(command string, more ...string) string {
+	words := []string{"redislock", command}
 	if r.URL != "" {
-		again += " --redis " + Quote(redacted(r.URL))
+		words = append(words, "--redis", Quote(redacted(r.URL)))
 	}
 	if r.flags != nil && r.flags.Changed("prefix") {
-		again += " --prefix " + Quote(r.Prefix)
+		words = append(words, "--prefix", Quote(r.Prefix))
 	}
-	return again
+	return strings.Join(append(words, more...), " ")
 }
 
 // A Conn is a connection to a server, a Cluster, or what Sentinels look after.

@@ -7,7 +7,7 @@ import (
 )
 
 // A command that is proposed names the same server and keys, as they were written, but never a password.
-func TestAgain(t *testing.T) {
+func TestPropose(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		args []string
@@ -32,7 +32,7 @@ func TestAgain(t *testing.T) {
 		if err := flags.Parse(tt.args); err != nil {
 			t.Fatal(err)
 		}
-		if got := r.Again(); got != tt.want {
+		if got := r.Propose("ls", "KEY"); got != "redislock ls"+tt.want+" KEY" {
 			t.Errorf("%q: %q, want %q", tt.args, got, tt.want)
 		}
 	}

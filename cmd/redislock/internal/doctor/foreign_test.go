@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -30,5 +31,9 @@ func TestForeign(t *testing.T) {
 	want(t, examined(t, rdb, "foreign"), OK, "--prefix or PATTERN finds more")
 
 	check.NoError(t, rdb.ZAdd(ctx, "redislock:line:{data}", redis.Z{Member: "entry"}).Err())
-	want(t, examined(t, rdb, "foreign"), Fault, "1 key is foreign: data")
+	found := examined(t, rdb, "foreign", func(p *patient) { p.opts.redis.URL = "cache-1" })
+	want(t, found, Fault, "1 key is foreign: data")
+	if len(found) != 1 || !strings.Contains(found[0].Mend, "redislock show --redis cache-1 KEY says") {
+		t.Errorf("no command for this server in %s", list(found))
+	}
 }

@@ -41,9 +41,13 @@ func checkForeign(_ context.Context, p *patient, h *harvest) []Finding {
 	case len(h.foreign) == 0:
 		return []Finding{h.scanned("no key beside which something of a lock stands is foreign (--prefix or PATTERN finds more)")}
 	}
+	shows := p.opts.redis.Propose("show", "KEY")
+	if p.conn.Prefix != "" {
+		shows += ", without the prefix in KEY,"
+	}
 	return []Finding{bad(Fault, fmt.Sprintf("%s foreign: %s", count.Either(len(h.foreign), "key is", "keys are"), some(h.foreign)),
 		"They hold something that is no lock: a string without a TTL, or another type. The library never overwrites that, so nobody can lock these keys: every Obtain is refused (ModeForeign).",
-		"give data and locks names of their own, such as lock: before those of locks. redislock show KEY says what a key holds; redis-cli DEL KEY, if nobody needs that.")}
+		"give data and locks names of their own, such as lock: before those of locks. "+shows+" says what a key holds; redis-cli DEL KEY, if nobody needs that.")}
 }
 
 // some names the first of many keys.
@@ -62,7 +66,7 @@ func some(names []string) string {
 // checkLines looks for waiters that have not asked for 15 s.
 func checkLines(ctx context.Context, p *patient, h *harvest) []Finding {
 	return p.inspected(ctx, h.lined, func(_ *redislock.Client, states []redislock.KeyState) ([]Finding, error) {
-		return []Finding{h.judgeLines(states, p.opts.redis.Again())}, nil
+		return []Finding{h.judgeLines(states, p.opts.redis.Propose("show", "KEY"))}, nil
 	})
 }
 
@@ -103,20 +107,20 @@ func (p *patient) inspect(ctx context.Context, client *redislock.Client, names [
 func checkDeadlocks(ctx context.Context, p *patient, h *harvest) []Finding {
 	return p.inspected(ctx, h.waited, func(client *redislock.Client, states []redislock.KeyState) ([]Finding, error) {
 		circles, err := tree.Circles(ctx, p.conn, client.Inspect, states)
-		return h.judgeCircles(circles, p.opts.redis.Again()), err
+		return h.judgeCircles(circles, p.opts.redis.Propose("tree", "--deadlocks")), err
 	})
 }
 
-func (h *harvest) judgeCircles(circles []tree.Circle, again string) (found []Finding) {
+func (h *harvest) judgeCircles(circles []tree.Circle, looks string) (found []Finding) {
 	if text := tree.Told(circles, true); text != "" {
 		found = append(found, bad(Fault, text,
 			"Nobody in it can go on until one of them gives up, or loses its lease. Whoever comes for one of these keys waits, too.",
-			"redislock tree"+again+" --deadlocks says which key to break. Then obtain all keys as one set, or in one order; or bound the waits with Options.Wait."))
+			looks+" says which key to break. Then obtain all keys as one set, or in one order; or bound the waits with Options.Wait."))
 	}
 	if text := tree.Told(circles, false); text != "" {
 		found = append(found, bad(Warning, text,
 			"Processes hold what others of these wait for; another goroutine may free it in a moment. A circle that stands for minutes is a deadlock.",
-			"look again with redislock tree"+again+" --deadlocks. WithCaller gives each request an id, with which it is certain, or no circle at all."))
+			"look again with "+looks+". WithCaller gives each request an id, with which it is certain, or no circle at all."))
 	}
 	if len(found) == 0 {
 		found = append(found, h.scanned("nobody waits for somebody who waits for him"))
@@ -124,7 +128,7 @@ func (h *harvest) judgeCircles(circles []tree.Circle, again string) (found []Fin
 	return found
 }
 
-func (h *harvest) judgeLines(states []redislock.KeyState, again string) Finding {
+func (h *harvest) judgeLines(states []redislock.KeyState, shows string) Finding {
 	dead, lines := 0, 0
 	var where []string
 	for _, s := range states {
@@ -142,7 +146,7 @@ func (h *harvest) judgeLines(states []redislock.KeyState, again string) Finding 
 	}
 	return bad(Warning, fmt.Sprintf("%s in the lines of %s", count.Of(dead, "waiter")+" gone", some(where)),
 		"They have not asked for 15 s or more: their processes were killed, hang, or are cut off from the server. They are passed over, so nobody waits for them for long; but where they come from, work is not done.",
-		"redislock show"+again+" KEY says who they are. Look at those processes.")
+		shows+" says who they are. Look at those processes.")
 }
 
 // checkLibraries looks for locks of others.

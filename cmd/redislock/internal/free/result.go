@@ -56,7 +56,7 @@ func (b *breaking) breakAll(ctx context.Context, before []redislock.KeyState) er
 func (b *breaking) breakPart(ctx context.Context, keys []string) (results []result, err error) {
 	broken, err := b.client.Break(ctx, keys, b.reason)
 	if err != nil {
-		err = explain(ctx, keys, b.server.Again(), err)
+		err = explain(ctx, keys, b.server.Propose("show"), err)
 		for _, key := range keys {
 			results = append(results, result{key: key, failed: err})
 		}
@@ -84,7 +84,7 @@ func (b *breaking) breakPart(ctx context.Context, keys []string) (results []resu
 }
 
 // explain says what an error of Break means for the keys.
-func explain(ctx context.Context, keys []string, again string, err error) error {
+func explain(ctx context.Context, keys []string, shows string, err error) error {
 	if !errors.Is(err, redislock.ErrUnknownOutcome) {
 		return cli.Explain(ctx, err)
 	}
@@ -93,7 +93,7 @@ func explain(ctx context.Context, keys []string, again string, err error) error 
 		status = cli.Interrupted
 	}
 	return cli.Exit(status, fmt.Errorf("it is not known whether %s: it was done, or the request is still on its way; "+
-		"\"redislock show%s\" says who holds a key (%w)", wasBroken(keys), again, err))
+		"\"%s\" says who holds a key (%w)", wasBroken(keys), shows, err))
 }
 
 func wasBroken(keys []string) string {

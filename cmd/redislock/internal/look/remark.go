@@ -47,7 +47,7 @@ func (l *listing) remark(w io.Writer, conn *cli.Conn, pattern string, failed err
 	}
 	for _, certain := range []bool{false, true} {
 		if text := tree.Told(l.circles, certain); text != "" {
-			cli.Say(w, "%s; redislock tree%s says more\n", text, l.redis.Again())
+			cli.Say(w, "%s; %s says more\n", text, l.redis.Propose("tree"))
 		}
 	}
 }

@@ -19,7 +19,7 @@ func drawn(t *testing.T, v *view, most int, mod ...func(*printer)) string {
 	var b bytes.Buffer
 	p := &printer{
 		view: v, names: namesOf(v.settled, false), screen: cli.NewScreen(&b), glyphs: boxes,
-		most: most, width: 80,
+		most: most, width: 80, propose: new(cli.Redis).Propose,
 	}
 	for _, m := range mod {
 		m(p)

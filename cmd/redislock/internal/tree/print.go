@@ -24,14 +24,14 @@ var (
 // A printer writes a view for people.
 type printer struct {
 	*view
-	names  *names
-	screen *cli.Screen // for its colours
-	glyphs glyphs
-	most   int    // of each list; 0: all
-	width  int    // of a line; 0: any
-	flags  string // for the commands that it names
-	only   bool   // the deadlocks
-	w      *bufio.Writer
+	names   *names
+	screen  *cli.Screen // for its colours
+	glyphs  glyphs
+	most    int                                         // of each list; 0: all
+	width   int                                         // of a line; 0: any
+	propose func(command string, more ...string) string // a command line
+	only    bool                                        // the deadlocks
+	w       *bufio.Writer
 }
 
 func (p *printer) print(to io.Writer) error {

@@ -73,7 +73,7 @@ func (p *printer) wayOut(d *deadlock) {
 	victim, ends := p.victim(d)
 	p.say("   The first lease in it ends in %s, if it is not renewed.", cli.Duration(ends))
 	if word, ok := shellWord(p.states[victim].Key); ok && d.certain && p.names.isWritable(word) {
-		p.say("   To end it: redislock break%s %s", p.flags, word)
+		p.say("   To end it: %s", p.propose("break", word))
 	}
 }
 

@@ -160,9 +160,8 @@ func (o *options) write(to cli.Streams, v *view) error {
 	}
 	p := &printer{
 		view: v, names: namesOf(v.settled, o.long), screen: cli.NewScreen(to.Out),
-		glyphs: boxes, most: o.most, width: 80, only: o.only,
+		glyphs: boxes, most: o.most, width: 80, only: o.only, propose: o.redis.Propose,
 	}
-	p.flags = o.redis.Again()
 	if o.long {
 		p.width = 0
 	}
