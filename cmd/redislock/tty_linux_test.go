@@ -62,6 +62,15 @@ func (y *tty) press(keys string) {
 	check.Must[int](y.t)(y.master.WriteString(keys))
 }
 
+// quit ends the tool with the key for that.
+func (y *tty) quit(process *process) {
+	y.t.Helper()
+	y.press("q")
+	if status := process.status(y.t); status != 0 {
+		y.t.Errorf("exit status %d, want 0", status)
+	}
+}
+
 // shows waits until a text was written to the terminal.
 func (y *tty) shows(text string) {
 	y.t.Helper()

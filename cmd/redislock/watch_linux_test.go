@@ -126,10 +126,7 @@ func TestWatchScreen(t *testing.T) {
 	p.awaitText("HANDED/S", "h help, q quit")
 	p.await("the last line is the thirtieth", func(screen string) bool { return strings.Contains(strings.Split(screen, "\n")[29], "quit") })
 
-	p.press("q")
-	if status := process.status(t); status != 0 {
-		t.Errorf("exit status %d, want 0", status)
-	}
+	p.quit(process)
 	p.isRestored(before)
 }
 
@@ -208,10 +205,7 @@ func TestWatchGoesOn(t *testing.T) {
 	p.await("keys are given at once", func(string) bool { return !reflect.DeepEqual(p.modes(), before) })
 	p.press("h")
 	p.awaitText("keys and columns")
-	p.press("q")
-	if status := process.status(t); status != 0 {
-		t.Errorf("exit status %d, want 0", status)
-	}
+	p.quit(process)
 	p.isRestored(before)
 }
 
@@ -228,10 +222,7 @@ func TestWatchServerAway(t *testing.T) {
 	s.hold(t, "orders:18", "another")
 	p.awaitText("orders:18", "commands/s")
 	p.await("the server is back", func(screen string) bool { return !strings.Contains(screen, "away") })
-	p.press("q")
-	if status := process.status(t); status != 0 {
-		t.Errorf("exit status %d, want 0", status)
-	}
+	p.quit(process)
 }
 
 // What is stuck is red, and the line above the last says why. Without colours it has a sign.
@@ -301,8 +292,7 @@ func TestWatchPicture(t *testing.T) {
 	if after := p.frames(); len(after) != len(before)+1 || after[len(before)] != before[len(before)-1] {
 		t.Errorf("%d frames, and then %d, want one more, and the same", len(before), len(after))
 	}
-	p.press("q")
-	process.status(t)
+	p.quit(process)
 }
 
 // Keys are read from the terminal also where the tool is given something else to read.
@@ -317,10 +307,7 @@ func TestWatchReadsTerminal(t *testing.T) {
 	p.awaitText("no key is locked", "h help, q quit")
 	p.press("h")
 	p.awaitText("keys and columns")
-	p.press("q")
-	if status := process.status(t); status != 0 {
-		t.Errorf("exit status %d, want 0", status)
-	}
+	p.quit(process)
 	p.isRestored(before)
 }
 
@@ -332,8 +319,5 @@ func TestWatchSuspendNowhere(t *testing.T) {
 	p.press("\x1a")
 	p.press("h")
 	p.awaitText("keys and columns")
-	p.press("q")
-	if status := process.status(t); status != 0 {
-		t.Errorf("exit status %d, want 0", status)
-	}
+	p.quit(process)
 }
