@@ -25,12 +25,13 @@
 
 local closes = letters ~= '' and string.find(letters, 'c', 1, true)
 local fenced = letters ~= '' and string.find(letters, 'f', 1, true)
-local keep = tonumber(ttl or '')
+local keep = ttl and tonumber(ttl)
 local block = ARGV[6] == '>b'
 local gives = block or ARGV[6] == '>'
 local age, next_ttl, next_value = gives and tonumber(ARGV[7]), ARGV[8], ARGV[9]
 local plain = not closes and not keep and (gives or not ARGV[8] and (ARGV[6] or '') == '')
-local held -- the strings at the keys, if it has them all
+local only -- what GET says of the only key
+local held -- the strings at several keys, if it has them all
 local whole, has_line -- all write-locked as it was taken; there are waiters or guards
 local front -- the first entry of the first line; two, with scores, for more keys or fenced ones
 
@@ -38,8 +39,8 @@ local front -- the first entry of the first line; two, with scores, for more key
 -- made. It saves 80 % of the server's time for one key on Redis 7.0.15 and Valkey 8.0.1, 65 % for 8
 -- keys: see BenchmarkShortCuts, also for the figures below.
 if plain and n == 1 then
-  local its = redis.pcall('get', KEYS[1])
-  whole = its == value
+  only = redis.pcall('get', KEYS[1])
+  whole = only == value
   -- If the caller has a channel, most likely somebody waits: so the script does not ask.
   has_line = ARGV[5] ~= nil and ARGV[5] ~= '' or redis.call('exists', KEYS[2]) > 0
   if has_line and (fenced or gives) then
@@ -48,9 +49,6 @@ if plain and n == 1 then
     front = redis.pcall('zrange', KEYS[2], '0', '0')
   end
   has_line = front and (front[1] ~= nil or front.err and redis.call('exists', KEYS[2]) > 0)
-  if type(its) ~= 'table' or string.sub(its.err, 1, 9) == 'WRONGTYPE' then
-    held = {type(its) == 'string' and its}
-  end
 elseif plain then
   whole, has_line = true, false
   for first = 1, n, CHUNK do
@@ -273,6 +271,9 @@ if has_line then
   closed = pcall(close, set)
 end
 
+if only ~= nil and (type(only) ~= 'table' or string.sub(only.err, 1, 9) == 'WRONGTYPE') then
+  held = {type(only) == 'string' and only}
+end
 held = held or strings(n)
 local to_delete, wrote, lost, spared = {}, {}, {NOT_YOURS}, {}
 for a = 8, gives and 0 or #ARGV do

@@ -15,13 +15,11 @@
 -- KEYS     the n lock keys; their n lines; n fences if the set is fenced; then what the script
 --          says; and at the end lines in which only guards are to be set
 
-local value, ttl, stamp = ARGV[1], ARGV[2], ARGV[4] or ''
-local n, w, letters = 1, 1, ''
-if ARGV[3] and ARGV[3] ~= '' then
-  n = tonumber(ARGV[3])
-  w = n
-end
+local KEYS, ARGV = KEYS, ARGV -- a local name is found faster
+local value, ttl, shape, stamp = ARGV[1], ARGV[2], ARGV[3] or '', ARGV[4] or ''
+local n, letters = shape == '' and 1 or tonumber(shape), ''
+local w = n
 if not n then
-  n, w, letters = string.match(ARGV[3], '^(%d+)|(%d+)|(%a*)$')
+  n, w, letters = string.match(shape, '^(%d+)|(%d+)|(%a*)$')
   n, w = tonumber(n), tonumber(w)
 end

@@ -52,8 +52,8 @@ local function take_free(first, last, value, ttl)
   for from = first, last, CHUNK do
     local pairs_of_chunk = {}
     for i = from, math.min(from + CHUNK - 1, last) do
-      pairs_of_chunk[#pairs_of_chunk + 1] = KEYS[i]
-      pairs_of_chunk[#pairs_of_chunk + 1] = value
+      local at = 2 * (i - from)
+      pairs_of_chunk[at + 1], pairs_of_chunk[at + 2] = KEYS[i], value
     end
     call('msetnx', unpack(pairs_of_chunk))
   end
