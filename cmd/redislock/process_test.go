@@ -97,7 +97,7 @@ func runTool(t *testing.T, args ...string) (stdout, stderr string, status int) {
 func TestProcess(t *testing.T) {
 	t.Parallel()
 	stdout, stderr, status := runTool(t, "help")
-	if status != 0 || !strings.Contains(stdout, "redislock help") || stderr != "" {
+	if status != 0 || !strings.Contains(stdout, "redislock COMMAND --help") || stderr != "" {
 		t.Errorf("status %d, stdout %q, stderr %q", status, stdout, stderr)
 	}
 }
