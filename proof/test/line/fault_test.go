@@ -77,6 +77,13 @@ func traces(keys []string) (all []string) {
 // noTraceSoon waits until nothing is left of a lock, nor of those who waited for it.
 func noTraceSoon(t *testing.T, w *world.World, keys ...string) {
 	t.Helper()
+	defer func() {
+		for _, key := range traces(keys) {
+			if t.Failed() {
+				t.Logf("%s: %q %q", key, w.RDB.Get(t.Context(), key).Val(), w.RDB.ZRange(t.Context(), key, 0, -1).Val())
+			}
+		}
+	}()
 	check.Eventually(t, world.Soon, "nothing is left", func() bool {
 		return check.Must[int64](t)(w.RDB.Exists(t.Context(), traces(keys)...).Result()) == 0
 	})
