@@ -239,7 +239,7 @@ func (b *bench) idle(ctx context.Context, r *report, version string) (of rest, e
 			return of, err
 		}
 	}
-	of.heap = measure.Exactly(max(0, float64(with.Heap)-float64(without.Heap)) / idleWaiters)
+	of.heap = measure.Exactly(float64(int64(with.Heap)-int64(without.Heap)) / idleWaiters)
 	return of, nil
 }
 

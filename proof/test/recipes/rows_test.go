@@ -52,18 +52,14 @@ func (c rowsConn) ExecContext(_ context.Context, statement string, args []driver
 	if c.arrive != nil {
 		c.arrive(statement, args)
 	}
-	parts := update.FindStringSubmatch(statement)
-	if parts == nil {
-		return nil, fmt.Errorf("%w: %s", errors.ErrUnsupported, statement)
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	found, err := c.where(parts[2], args)
+	sets, found, err := c.find(update, statement, args)
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range found {
-		for _, set := range strings.Split(parts[1], ", ") {
+		for _, set := range strings.Split(sets, ", ") {
 			column, op, value, err := parse(set, args)
 			if err != nil || op != "=" {
 				return nil, fmt.Errorf("%w: %s", errors.ErrUnsupported, set)
@@ -75,21 +71,27 @@ func (c rowsConn) ExecContext(_ context.Context, statement string, args []driver
 }
 
 func (c rowsConn) QueryContext(_ context.Context, statement string, args []driver.NamedValue) (driver.Rows, error) {
-	parts := query.FindStringSubmatch(statement)
-	if parts == nil {
-		return nil, fmt.Errorf("%w: %s", errors.ErrUnsupported, statement)
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	found, err := c.where(parts[2], args)
+	column, found, err := c.find(query, statement, args)
 	if err != nil {
 		return nil, err
 	}
-	result := &answer{column: parts[1]}
+	result := &answer{column: column}
 	for _, r := range found {
-		result.values = append(result.values, r[parts[1]])
+		result.values = append(result.values, r[column])
 	}
 	return result, nil
+}
+
+// find takes a statement of a form apart. It returns what is to be done, and with which rows.
+func (c rowsConn) find(form *regexp.Regexp, statement string, args []driver.NamedValue) (what string, found []row, err error) {
+	parts := form.FindStringSubmatch(statement)
+	if parts == nil {
+		return "", nil, fmt.Errorf("%w: %s", errors.ErrUnsupported, statement)
+	}
+	found, err = c.where(parts[2], args)
+	return parts[1], found, err
 }
 
 // where returns the rows for which all of the comparisons hold.

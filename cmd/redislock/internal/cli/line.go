@@ -75,7 +75,7 @@ func flagsOf(root *cobra.Command) *pflag.FlagSet {
 // oneDash refuses a long flag behind one dash, which would be read as many flags of one letter.
 func oneDash(flags *pflag.FlagSet, arg string) error {
 	name, _, _ := strings.Cut(strings.TrimPrefix(arg, "-"), "=")
-	if len(name) > 1 && name[0] != '-' && (flags.Lookup(name) != nil || name == "help" || name == "version") {
+	if len(name) > 1 && name[0] != '-' && isLong(flags, name) {
 		return Usagef("-%s: a long flag has two dashes: --%s", name, name)
 	}
 	return nil
@@ -88,6 +88,11 @@ func isKnown(flags *pflag.FlagSet, arg string) bool {
 	if !long {
 		return arg == "-h" || flags.ShorthandLookup(arg[1:2]) != nil
 	}
+	return isLong(flags, name)
+}
+
+// isLong reports whether a word is the name of a flag. Every command has two that cobra makes.
+func isLong(flags *pflag.FlagSet, name string) bool {
 	return name == "help" || name == "version" || flags.Lookup(name) != nil
 }
 
