@@ -8,7 +8,6 @@
 --          {NOT_YOURS, index}: this key is not the token's, nor may others be.
 
 --#include head.lua
---#include common.lua
 --#include keys.lua
 --#include values.lua
 --#include readers.lua

@@ -10,12 +10,15 @@
 --          OVERTAKEN: by a later request of its owner. Nothing was changed.
 
 --#include head.lua
---#include common.lua
+--#include set.lua
 --#include keys.lua
 --#include values.lua
 --#include readers.lua
---#include set.lua
+--#include fence.lua
 --#include guard.lua
+--#include entry.lua
+--#include line.lua
+--#include handover.lua
 
 local never_shorten = letters ~= '' and string.find(letters, 'n', 1, true)
 local token, set = token_of(value), set_of(n, letters, stamp, value)
@@ -67,11 +70,6 @@ end
 if not has_line then
   return DONE
 end
-
---#include fence.lua
---#include entry.lua
---#include line.lua
---#include handover.lua
 
 -- The first waiters were told when the leases would be over; some end sooner now.
 with_lines(set)

@@ -22,6 +22,15 @@
 --          OVERTAKEN: by a later request of its owner. Nothing was changed.
 
 --#include head.lua
+--#include set.lua
+--#include keys.lua
+--#include values.lua
+--#include readers.lua
+--#include fence.lua
+--#include guard.lua
+--#include entry.lua
+--#include line.lua
+--#include handover.lua
 
 local closes = letters ~= '' and string.find(letters, 'c', 1, true)
 local fenced = letters ~= '' and string.find(letters, 'f', 1, true)
@@ -35,9 +44,9 @@ local held -- the strings at several keys, if it has them all
 local whole, has_line -- all write-locked as it was taken; there are waiters or guards
 local front -- the first entry of the first line; two, with scores, for more keys or fenced ones
 
--- Write-locked keys that nobody waits for. Most calls end here, so this comes before functions are
--- made. It saves 80 % of the server's time for one key on Redis 7.0.15 and Valkey 8.0.1, 65 % for 8
--- keys: see BenchmarkShortCuts, also for the figures below.
+-- Write-locked keys that nobody waits for. Most calls end here. It saves 80 % of the server's time
+-- for one key on Redis 7.0.15 and Valkey 8.0.1, 65 % for 8 keys: see BenchmarkShortCuts, also for the
+-- figures below.
 if plain and n == 1 then
   only = redis.pcall('get', KEYS[1])
   whole = only == value
@@ -77,8 +86,6 @@ elseif whole and not has_line and not gives then
   end
   return DONE
 end
-
---#include common.lua
 
 -- The next owner has come before everybody who stands in line, and no guard is against it or
 -- against this request. Whoever has a place later than now came before the clock was set back.
@@ -149,13 +156,6 @@ if heard and n == 1 and not fenced then
   publish(how, channel, message)
   return DONE
 end
-
---#include keys.lua
---#include values.lua
---#include entry.lua
---#include set.lua
---#include guard.lua
---#include fence.lua
 
 -- Takes a waiter out of all lines, if it stands first in each. In the first line it does, as
 -- `front` says; in the others it must stand with `its_text`. Otherwise nothing is changed. ZPOPMIN
@@ -229,10 +229,6 @@ if has_line and whole and not its_id and not given and only_guards(set) then
   forget_numbers()
   return DONE
 end
-
---#include readers.lua
---#include line.lua
---#include handover.lua
 
 local id, place = not gives and ARGV[6] or '', tonumber(ARGV[7] or '')
 local token = token_of(value)

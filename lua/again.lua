@@ -23,7 +23,6 @@
 -- alive for LIFE longer.
 
 --#include head.lua
---#include common.lua
 --#include keys.lua
 --#include values.lua
 --#include entry.lua

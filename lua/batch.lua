@@ -8,6 +8,8 @@
 -- Reply    {DONE or REFUSED, ...}, for each caller. DONE: the whole set was taken or released.
 --          REFUSED: nothing was changed; its own script has to do it, or to say why not.
 
+--#include keys.lua
+
 local call, keys, args = redis.call, KEYS, ARGV -- locals: this is where most of the work is done
 
 local size = #keys / 2
@@ -33,8 +35,6 @@ local function released(first, last, value)
   call('del', unpack(keys, first, last))
   return DONE
 end
-
---#include keys.lua
 
 local function taken(first, last, value, ttl)
   if waited_for(first, last) then

@@ -10,14 +10,13 @@
 --          The error FOREIGNFENCE, see number_after. Nothing was changed.
 
 --#include head.lua
---#include common.lua
+--#include set.lua
 --#include keys.lua
 --#include values.lua
 --#include readers.lua
 --#include fence.lua
---#include entry.lua
---#include set.lua
 --#include guard.lua
+--#include entry.lua
 --#include line.lua
 --#include handover.lua
 

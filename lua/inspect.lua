@@ -10,7 +10,6 @@
 --          metadata); every ttl in ms, -1: none; the intent's is -2 if no writer waits;
 --          since: when the token was made, see since_of, or ''.
 
---#include common.lua
 --#include keys.lua
 --#include values.lua
 --#include entry.lua

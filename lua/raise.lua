@@ -10,12 +10,11 @@
 --          The error FOREIGNFENCE, see number_after. Nothing was changed.
 
 --#include head.lua
---#include common.lua
+--#include set.lua
 --#include keys.lua
 --#include values.lua
 --#include readers.lua
 --#include fence.lua
---#include set.lua
 --#include guard.lua
 
 local token, number, set = token_of(value), ARGV[5], set_of(n, letters, stamp, value)

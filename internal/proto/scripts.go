@@ -134,82 +134,75 @@ func read(names ...string) string {
 	panic(missing) // in this module
 }
 
-// assembled replaces each line that includes a file by what the script uses of it: a run pays for each function that it
-// makes.
+// assembled replaces the lines that include files by what the script uses of them. A run pays for each function that it makes, so
+// each stands right above the first paragraph that needs it: a run that ends before that does not make it.
 func assembled(body string) string {
-	const mark = "--#include "
-	var parts []piece
-	for line := range strings.Lines(body) {
-		name, is := strings.CutPrefix(line, mark)
-		if !is {
-			parts = append(parts, piece{text: line})
-			continue
-		}
-		parts = append(parts, piecesOf(read("lua/include/"+strings.TrimSuffix(name, "\n")))...)
-	}
-	return used(parts)
-}
-
-// A piece of a script is a function or a constant that it may not use, with the comment above it, or any other text.
-type piece struct {
-	text string
-	name string // of the function or constant; else empty
-}
-
-// piecesOf divides a file into pieces.
-func piecesOf(file string) (parts []piece) {
-	var now piece
-	inFunction := false
-	for line := range strings.Lines(file) {
-		rest, isLocal := strings.CutPrefix(line, "local ")
-		function, isFunction := strings.CutPrefix(rest, "function ")
-		if isLocal && !inFunction {
-			now.name = function[:strings.IndexFunc(function, func(r rune) bool { return !isOfName(byte(r)) })]
-			inFunction = isFunction
-		}
-		now.text += line
-		if inFunction && line != "end\n" || !inFunction && !isLocal && line != "\n" {
-			continue // a comment belongs to what follows
-		}
-		parts = append(parts, now)
-		now, inFunction = piece{}, false
-	}
-	return append(parts, now)
-}
-
-// used joins the pieces that are used by pieces without a name, or by other used ones.
-func used(parts []piece) string {
-	by := make(map[string]int, len(parts)) // the places of the pieces that are left out so far
-	var ask []string
-	for i, p := range parts {
-		if p.name != "" {
-			by[p.name] = i
-		} else {
-			ask = append(ask, p.text)
-		}
-	}
-	for len(ask) > 0 {
-		text := ask[len(ask)-1]
-		ask = ask[:len(ask)-1]
-		for line := range strings.Lines(text) {
-			if strings.HasPrefix(strings.TrimLeft(line, " "), "--") {
+	var b strings.Builder
+	unused := map[string]string{} // the paragraphs, by what they declare
+	for _, paragraph := range paragraphs(body) {
+		for line := range strings.Lines(paragraph) {
+			file, is := strings.CutPrefix(line, "--#include ")
+			if !is {
 				continue
 			}
-			for _, word := range strings.FieldsFunc(line, func(r rune) bool { return !isOfName(byte(r)) }) {
-				if i, is := by[word]; is {
-					delete(by, word)
-					ask = append(ask, parts[i].text)
+			paragraph = strings.Replace(paragraph, line, "", 1)
+			for _, text := range paragraphs(read("lua/include/" + strings.TrimSuffix(file, "\n"))) {
+				names := declares(text)
+				for _, name := range names {
+					unused[name] = text
+				}
+				if names == nil {
+					write(&b, text, unused)
 				}
 			}
 		}
-	}
-	var b strings.Builder
-	for _, p := range parts {
-		if _, unused := by[p.name]; !unused {
-			b.WriteString(p.text)
-		}
+		write(&b, paragraph, unused)
 	}
 	return b.String()
+}
+
+// paragraphs divides a script at the empty lines that are in no function or other statement.
+func paragraphs(body string) (all []string) {
+	begin := 0
+	for i := range len(body) - 2 {
+		if body[i:i+2] == "\n\n" && body[i+2] != ' ' {
+			all = append(all, body[begin:i+2])
+			begin = i + 2
+		}
+	}
+	return append(all, body[begin:]+"\n")
+}
+
+// declares returns the names of the functions and other locals of a paragraph; nil if it does anything else, so that it cannot
+// be left out.
+func declares(paragraph string) (names []string) {
+	for line := range strings.Lines(paragraph) {
+		declared, isLocal := strings.CutPrefix(line, "local ")
+		if isLocal {
+			declared, _, _ = strings.Cut(strings.TrimPrefix(declared, "function "), "(")
+			declared, _, _ = strings.Cut(declared, " =")
+			names = append(names, strings.Split(declared, ", ")...)
+		} else if line != "end\n" && strings.IndexByte(" -\n", line[0]) < 0 {
+			return nil
+		}
+	}
+	return names
+}
+
+// write writes the paragraphs that a text uses, those that they use above them, and then the text.
+func write(b *strings.Builder, text string, unused map[string]string) {
+	for line := range strings.Lines(text) {
+		code, _, _ := strings.Cut(line, "--")
+		for _, word := range strings.FieldsFunc(code, func(r rune) bool { return !isOfName(byte(r)) }) {
+			if used, is := unused[word]; is {
+				for _, name := range declares(used) {
+					delete(unused, name)
+				}
+				write(b, used, unused)
+			}
+		}
+	}
+	b.WriteString(text)
 }
 
 // withConstants replaces the name of each constant by its value.

@@ -1,5 +1,4 @@
--- How a waiter enters its lines: a part of rw.lua, which reads the same ARGV; it stands behind
--- entry.lua and guard.lua.
+-- How a waiter enters its lines: a part of rw.lua, which reads the same ARGV.
 
 -- The last place in a line, or 0; and what stands in the line: nil for nothing, 'guards' for guards
 -- alone, else 'waiters'. `known`: the last score, as text, if it has been asked for.

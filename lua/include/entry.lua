@@ -1,4 +1,4 @@
--- Waiters for a key; scripts include this file.
+-- Waiters for a key.
 --
 -- A waiter for a set of keys stands in the line of each of them. A line is a sorted set beside the
 -- lock key, with entries scored by their places. A waiter has the same place in all its lines: a
@@ -40,4 +40,28 @@ end
 local function entry_text(id, till, how, ttl, keys, channel, names, value)
   return string.format('%s|%d|%s|%s|%d|%d|%d|%s%s%s', id, till, how, ttl, keys, #channel, #names,
     channel, names, value)
+end
+
+-- No part can contain what follows it, so no text is searched more than once, whoever wrote it.
+local ENTRY = '^([^|]+)|(%d+)|([wr][ps][f-][h-]%a*)|([1-9]%d*)|(%d+)|(%d+)|(%d+)|()'
+
+-- The parts of an entry up to where the channel begins; nil if the text is not an entry. No command
+-- takes numbers of more digits: such an entry is nobody's.
+local function parts_of(text)
+  local id, till, how, ttl, keys, channel, names, at = string.match(text, ENTRY)
+  if id and #till <= 15 and #ttl <= 12 and #keys <= 9 and #channel <= 9 and #names <= 9 then
+    return id, till, how, ttl, keys, channel, names, at
+  end
+end
+
+-- Publishes on a channel, which is sharded if `how` of an entry says so. Returns how many hear it;
+-- nil if the user of this script may not publish.
+local function publish(how, channel, message)
+  local heard
+  if string.sub(how, 2, 2) == 's' then
+    heard = redis.pcall('spublish', channel, message)
+  else
+    heard = redis.pcall('publish', channel, message)
+  end
+  return type(heard) == 'number' and heard or nil
 end

@@ -1,4 +1,4 @@
--- Fencing numbers; scripts include this file.
+-- Fencing numbers.
 --
 -- Beside a lock key there is a hash of the numbers that were given for it. Its field '' is the
 -- greatest of them. The field '|' is `number|token` of the last hold that was given a number to

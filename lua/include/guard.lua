@@ -1,4 +1,4 @@
--- Guards against requests that are executed late; scripts include this file.
+-- Guards against requests that are executed late.
 --
 -- A request that was not answered may be executed at any later moment: after its retry, after the
 -- release, within the next hold. A guard says of an owner: nothing below this number is executed.

@@ -1,4 +1,4 @@
--- How keys are handed over to the next in line; scripts include it behind line.lua.
+-- How keys are handed over to the next in line.
 
 -- What 'h' tells the next in line when a waiter's lease has begun. It is part of that waiter's
 -- message if it goes to the same channel, else a message by itself. nil if the next is not known.

@@ -1,4 +1,4 @@
--- Commands for many keys, each run for a part of them; scripts include this file.
+-- Commands for many keys, each run for a part of them.
 
 -- The strings at n of KEYS, behind the first `behind`; false where there is no string.
 local function strings(n, behind)

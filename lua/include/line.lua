@@ -1,4 +1,4 @@
--- Waiting in line; scripts include it behind values.lua, fence.lua, entry.lua and guard.lua.
+-- Waiting in line.
 
 -- A script begins to drop a waiter that is gone only while it has dropped fewer entries than this:
 -- one set may have as many entries as it has keys. If more are to be dropped it stops, and says so

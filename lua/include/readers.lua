@@ -1,4 +1,4 @@
--- Read-locked keys, and who holds a key; scripts include this file behind values.lua.
+-- Read-locked keys, and who holds a key.
 --
 -- A read-locked key is a sorted set with a member for each reader: its value, scored with the
 -- moment, in ms of the server's clock, at which its lease ends. The key ends with the last of them.

@@ -1,5 +1,5 @@
 -- Refusals of callers that poll, and intents: a polling writer that waits declares them, and new
--- readers stay out. Scripts include this file behind values.lua and guard.lua.
+-- readers stay out.
 
 -- Somebody else holds a key of KEYS[1..n]: most calls of callers that poll. This saves 60 % for one
 -- key, 50 % for 8. `there`: how many of the keys and of their lines exist. If the first key that

@@ -1,4 +1,4 @@
--- What the scripts have in common; each of them includes this file where it needs it.
+-- What the scripts have in common: stored values, and the clock.
 --
 -- A stored value is `token` or `token|metadata`. A write-locked key holds it as a string, a
 -- read-locked key as the member of a sorted set, see readers.lua. Every lock key has a TTL: a key
@@ -6,6 +6,11 @@
 --
 -- A value without a token, `|` or `|metadata`, is nobody's: its owner has left the key, which stays
 -- taken until its TTL is over.
+
+local function token_of(value)
+  local bar = string.find(value, '|', 1, true)
+  return bar and string.sub(value, 1, bar - 1) or value
+end
 
 local function metadata_of(value)
   local bar = string.find(value, '|', 1, true)
@@ -52,4 +57,10 @@ local function since_of(value)
     return ''
   end
   return string.match(token, '^A[N-Za-z]......') or ''
+end
+
+-- The server's clock, in ms and in µs. Called once per script: it may move while the script runs.
+local function clock()
+  local time = redis.call('time')
+  return time[1] * 1000 + math.floor(time[2] / 1000), time[1] * 1000000 + time[2]
 end

@@ -46,3 +46,17 @@ func TestFunctionsAreUsed(t *testing.T) {
 		}
 	}
 }
+
+// What most calls do ends before a function is made, although everything is included at the begin of the file.
+func TestShortCutsMakeNoFunctions(t *testing.T) {
+	t.Parallel()
+	for _, script := range proto.Scripts() {
+		code := regexp.MustCompile(`--.*`).ReplaceAllString(script.Source(), "")
+		if name := script.Name(); name != "obtain" && name != "release" {
+			continue
+		}
+		if strings.Index(code, "return") > strings.Index(code, "local function") {
+			t.Errorf("%s makes a function before it may end", script.Name())
+		}
+	}
+}
