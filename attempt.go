@@ -91,7 +91,8 @@ func (o *obtaining) call(ctx context.Context, intent time.Duration) *call {
 // send sends a call, and waits for the outcome.
 func (o *obtaining) send(ctx context.Context, r *call) wire.End {
 	conn, w := o.client.conn, &o.want
-	r.isOf(&o.lock.asker, cmp.Or(o.owner, o.lock.owner.Load()))
+	a := &o.lock().asker
+	r.isOf(a, cmp.Or(o.owner, a.owner.Load()))
 	if o.claim != nil && w.set.reads() > 0 {
 		r.readsSince(o.claim)
 	}
@@ -223,7 +224,7 @@ func (o *obtaining) obtained(sent clock.Moment, numbers proto.Numbers) (*Lock, e
 		o.asked.last = ErrNotObtained // it is given back
 		return nil, o.contextEnded(o.caller)
 	}
-	l := o.lock
+	l := o.lock()
 	l.mu.Lock()
 	l.set, l.lease, l.numbers = w.set, begun, numbers
 	if w.holdAtLeast > 0 {

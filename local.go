@@ -176,7 +176,7 @@ func (o *obtaining) given(ctx context.Context) (*Lock, error) {
 // its clean-up, closes the Release.
 func (o *obtaining) mayBeGiven() {
 	o.left.unanswered = true
-	a := &o.lock.asker
+	a := &o.lock().asker
 	owner := a.sureOwner()
 	defer owner.Done(a.token())
 	set := o.want.set
@@ -240,14 +240,14 @@ func (w *want) alike() alike {
 // takeOver makes the lock of an obtaining to which a hold was passed on. If it has waited too long to be told, it gives the
 // keys back, and asks.
 func (o *obtaining) takeOver(h *hold) (*Lock, error) {
-	l := &Lock{asker: asker{client: o.client, value: h.value}, label: o.lock.label}
+	l := &Lock{asker: asker{client: o.client, value: h.value}, label: o.label}
 	l.set, l.lease, l.numbers = h.set, h.lease, h.numbers
 	if h.set.fences != nil {
 		l.numbers.First++
 	}
 	at := clock.Now()
 	if l.lease.Obtained = at; o.caller.Err() == nil && l.lease.Left(at) >= l.lease.TTL/2 {
-		if o.lock = l; o.want.watchdog {
+		if o.made = l; o.want.watchdog {
 			l.mu.Lock()
 			l.watchLocked(true)
 			l.mu.Unlock()

@@ -30,7 +30,8 @@ type obtaining struct {
 	first  sent          // the first request, if that is under way already
 	left   leftover
 	pace   pace.Pace
-	lock   *Lock         // that the Obtain may return
+	label  *label        // of its lock
+	made   *Lock         // its lock; nil until it is needed, because most that wait behind others are given one later: see lock
 	owner  *owners.Owner // of its requests, if the caller has chosen the token; else nil
 	claim  *owners.Claim // on the keys, if the caller has chosen the token; else nil
 	// caller is the context that was given to the Obtain. The context with which it asks and waits ends with that one,
@@ -82,8 +83,8 @@ func (c *Client) obtainLong(ctx context.Context, token string, set Set, ttl time
 		o.want.fresh = owners.IsFresh(ctx, token)
 		o.owner = owners.Of(token)
 		defer o.owner.Done(token)
-		o.lock.owner.Store(o.owner)
-		o.lock.tokenKnown.Store(true)
+		o.lock().owner.Store(o.owner)
+		o.lock().tokenKnown.Store(true)
 		o.claim = o.owner.Stake(c.conn, o.want.set.keys, nil)
 	}
 	if o.want.queues && !c.hub.Begin() {
@@ -159,17 +160,11 @@ func (c *Client) newObtaining(
 	o := &obtaining{}
 	o.client, o.pace, o.asked.began = c, pace.New(strategyOf(opt)), clock.Now()
 	if o.first = first; first.call != nil { // everything was checked
-		o.lock, o.asked.began = first.lock, first.call.Began
-		o.want = want{set: o.lock.set, value: o.lock.value, ttl: o.lock.lease.TTL, watchdog: opt.Watchdog, queues: opt.Queue}
-	} else {
-		var err error
-		if o.want, err = c.newWant(ctx, token, set, ttl, opt); err != nil {
-			return nil, err
-		}
-		o.lock = &Lock{asker: asker{client: c, value: o.want.value}, label: c.newLabel(opt)}
-		if o.want.pending {
-			o.lock.value = strings.TrimSuffix(o.lock.value, inctx.Pending)
-		}
+		l, w := first.lock, &o.want
+		o.made, o.label, o.asked.began = l, l.label, first.call.Began
+		w.set, w.value, w.ttl, w.watchdog, w.queues = l.set, l.value, l.lease.TTL, opt.Watchdog, opt.Queue
+	} else if err := o.wants(ctx, token, set, ttl, opt); err != nil {
+		return nil, err
 	}
 	if opt.Queue && !c.hub.CanListen() {
 		return nil, fmt.Errorf("%w: Options.Queue subscribes, and of a %T only Eval and EvalSha are used: say with WithWrapped what it wraps",
@@ -178,44 +173,58 @@ func (c *Client) newObtaining(
 	return o, nil
 }
 
-// newWant checks the arguments.
-func (c *Client) newWant(ctx context.Context, token string, set Set, ttl time.Duration, opt *Options) (w want, err error) {
+// lock returns the lock that an obtaining asks for. It is held once the Obtain has returned it.
+func (o *obtaining) lock() *Lock {
+	if o.made == nil {
+		value := o.want.value
+		if o.want.pending {
+			value = strings.TrimSuffix(value, inctx.Pending)
+		}
+		o.made = &Lock{asker: asker{client: o.client, value: value}, label: o.label}
+	}
+	return o.made
+}
+
+// wants checks the arguments, and notes what is asked for.
+func (o *obtaining) wants(ctx context.Context, token string, set Set, ttl time.Duration, opt *Options) (err error) {
+	c, w := o.client, &o.want
 	if w.set, err = c.newKeySet(set, nil); err != nil {
-		return w, err
+		return err
 	}
 	if err := c.placement.check(w.set); err != nil {
-		return w, err
+		return err
 	}
 	if w.ttl, err = c.checkTTL(ttl); err != nil {
-		return w, err
+		return err
 	}
 	if w.tokenKnown = token != ""; !w.tokenKnown {
 		token = owners.NewToken()
 	}
 	metadata := cmp.Or(opt.Metadata, c.metadata)
 	if len(metadata) > mostMetadata {
-		return w, invalid("metadata", "it has %d bytes, the limit is %d", len(metadata), mostMetadata)
+		return invalid("metadata", "it has %d bytes, the limit is %d", len(metadata), mostMetadata)
 	}
 	id, err := callerOf(ctx)
 	if err != nil {
-		return w, err
+		return err
 	}
 	w.value = proto.EncodeValue(token, id, metadata)
 	if w.pending = opt.Watchdog && c.asksServer() && inctx.IsCandidate(ctx); w.pending {
 		w.value = proto.EncodeCandidate(token, id, metadata) + inctx.Pending
 	}
 	if err := c.checkTimes(opt); err != nil {
-		return w, err
+		return err
 	}
 	if err := checkPassOn(opt, w.ttl); err != nil {
-		return w, err
+		return err
 	}
 	w.wait, w.passOn = opt.Wait, opt.PassOn
 	w.watchdog, w.fenced, w.queues = opt.Watchdog, opt.Fenced, opt.Queue
 	w.holdAtLeast = opt.HoldAtLeast
 	w.declares = opt.Intent && w.set.write > 0 && !opt.Queue
 	w.nameBeside()
-	return w, nil
+	o.label = c.newLabel(opt)
+	return nil
 }
 
 // nameBeside names the keys that stand beside the lock keys.
@@ -260,7 +269,7 @@ func (o *obtaining) cleanUp() *cleanup {
 		set.keys, set.lines = slices.Concat(set.keys, o.want.intents), slices.Concat(set.lines, o.want.intents)
 		set.fences = nil // they would be of all those keys; a number is forgotten with its lease
 	}
-	left := o.client.newCleanup(set, &o.lock.asker, o.want.ttl)
+	left := o.client.newCleanup(set, &o.lock().asker, o.want.ttl)
 	if o.line != nil && o.line.waiter != nil {
 		left.waiter, left.place = o.line.waiter.ID, o.line.place.OrUnknown()
 	}

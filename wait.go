@@ -111,7 +111,7 @@ func (o *obtaining) beginsToWait(ctx context.Context) {
 
 // event makes the event of what an Obtain has done since then.
 func (o *obtaining) event(since clock.Moment, err error) Event {
-	return o.lock.label.event(o.want.set, since, o.asked.count, err)
+	return o.label.event(o.want.set, since, o.asked.count, err)
 }
 
 // report tells the log and the hooks how the obtaining ended.
@@ -131,7 +131,7 @@ func (o *obtaining) report(err error) {
 	if hook != nil {
 		e := o.event(o.asked.began, err)
 		if err == nil {
-			e.Fence, e.Expires = o.lock.Fence(), o.lock.expires()
+			e.Fence, e.Expires = o.made.Fence(), o.made.expires()
 		}
 		hook(o.caller, e)
 	}
