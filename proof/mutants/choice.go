@@ -67,8 +67,9 @@ func (s settings) packages(ctx context.Context, l *library, tested []*listed) ([
 }
 
 func (s settings) newCampaign(l *library, tested []*listed, scratch string, out io.Writer) *campaign {
+	run := slices.DeleteFunc(slices.Clone(tested), func(p *listed) bool { return !s.tests.MatchString(l.relative(p.Dir)) })
 	return &campaign{
-		library: l, tested: tested, jobs: s.jobs, most: s.most, alone: s.alone, kept: filepath.Join(l.root, ".bin", "mutants"), scratch: scratch, out: out,
+		library: l, tested: run, jobs: s.jobs, most: s.most, alone: s.alone, kept: filepath.Join(l.root, ".bin", "mutants"), scratch: scratch, out: out,
 		deps: depsOf(tested), binaries: map[string]*binary{}, verdicts: map[*defect]verdict{}, tried: map[*defect]bool{},
 	}
 }

@@ -66,6 +66,7 @@ type settings struct {
 	root   string         // of the tree
 	in     *regexp.Regexp // paths of files
 	only   *regexp.Regexp // hashes
+	tests  *regexp.Regexp // paths of packages with tests
 	part   plant.Part
 	sample int // how many; negative: all
 	seed   uint64
@@ -98,6 +99,7 @@ func parseSettings(args []string, out io.Writer) (s settings, err error) {
 	flags.StringVar(&s.root, "root", ".", "the tree")
 	in := flags.String("in", "", "a regular expression for the paths of files")
 	only := flags.String("only", "", "a regular expression for the hashes of mutants")
+	tests := flags.String("tests", "", "a regular expression for the paths of the packages whose tests are run")
 	s.part, s.alone = plant.Whole, aloneFor
 	flags.Var(&s.part, "part", "which part of the mutants, such as 2/4")
 	flags.IntVar(&s.sample, "sample", -1, "how many, chosen by chance; with -changed: of those that are not changed")
@@ -122,6 +124,9 @@ func parseSettings(args []string, out io.Writer) (s settings, err error) {
 		return s, err
 	}
 	if s.only, err = regexp.Compile(*only); err != nil {
+		return s, err
+	}
+	if s.tests, err = regexp.Compile(*tests); err != nil {
 		return s, err
 	}
 	if *each != "" {

@@ -36,6 +36,7 @@ func passOn(ctx context.Context, c *caller) {
 	longest := r.ttl / 2
 	all := []time.Duration{5 * time.Millisecond, 40 * time.Millisecond, longest / 8, longest}
 	r.opt.PassOn = min(longest, all[(c.Seed+uint64(c.Process))%uint64(len(all))])
+	r.opt.Fenced = c.Process%3 != 0 // as all of its Client, which would not stand behind one another else
 	switch n := c.rng.IntN(100); {
 	case n < 6:
 		r.opt.PassOn, r.named = 0, true
