@@ -313,8 +313,8 @@ defects: ## that tests notice planted defects: DEFECTS=regexp PART=2/4 JOBS=2 LI
 	@exec $(BIN)/defects -run '$(DEFECTS)' -part '$(PART)' -jobs '$(JOBS)' $(if $(LIST),-list)
 
 # Which defects there are is said by rules: see proof/mutants. What may be set: IN and ONLY, regular expressions for paths and
-# for hashes, PART=2/4, SAMPLE=200 SEED=7, CHANGED=branch, FOR=10m, MOST=2s, JOBS=2, LEDGER=file, TESTS='proof/', EACH='regexp of tests', and LIST=1, STALE=1, STRICT=1
-# or QUICK=1 (without the tests of proof/test).
+# for hashes, PART=2/4, SAMPLE=200 SEED=7, CHANGED=branch, FOR=10m, MOST=2s, JOBS=2, LEDGER=file,
+# TESTS='proof/' EACH='regexp of tests', and LIST=1, STALE=1, STRICT=1 or QUICK=1 (without the tests of proof/test).
 mutants: MUTANT_FLAGS = -in '$(IN)' -only '$(ONLY)' -part '$(PART)' -sample $(or $(SAMPLE),-1) -seed $(or $(SEED),0) \
 	$(if $(filter command line,$(origin JOBS)),-jobs $(JOBS)) $(if $(CHANGED),-changed '$(CHANGED)') $(if $(filter command line,$(origin FOR)),-for $(FOR)) \
 	$(if $(MOST),-most $(MOST)) $(if $(LIST),-list) $(if $(STALE),-stale) $(if $(STRICT),-strict) $(if $(QUICK),-wide=false) \

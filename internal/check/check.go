@@ -4,6 +4,7 @@ package check
 
 import (
 	"errors"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -38,3 +39,11 @@ func Is(t *testing.T, err error, targets ...error) {
 
 // HammerTime is how long a test runs that finds more the longer it runs.
 const HammerTime = 10 * time.Second
+
+// InUse is the memory that the process uses, without what could be collected.
+func InUse() (m runtime.MemStats) {
+	runtime.GC()
+	runtime.GC() // what had a finalizer in the first is collected in the second
+	runtime.ReadMemStats(&m)
+	return m
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -159,7 +158,7 @@ func TestWaiterIsLight(t *testing.T) {
 	}))
 	ctx, cancel := context.WithCancel(t.Context())
 	check.Must[*redislock.Lock](t)(c.Obtain(ctx, []string{"k"}, world.Long, nil))
-	before := inUse()
+	before := check.InUse()
 	var all sync.WaitGroup
 	for range callers {
 		all.Go(func() {
@@ -169,20 +168,12 @@ func TestWaiterIsLight(t *testing.T) {
 		})
 	}
 	check.Eventually(t, world.Soon, "all wait", func() bool { return waiting.Load() == callers })
-	each := (inUse() - before) / callers
+	now := check.InUse()
+	each := (int64(now.HeapAlloc+now.StackInuse) - int64(before.HeapAlloc+before.StackInuse)) / callers
 	cancel()
 	all.Wait()
 	t.Logf("each waiter has %d bytes, at most %d", each, most)
 	if each > most {
 		t.Errorf("each waiter has %d bytes, want at most %d", each, most)
 	}
-}
-
-// inUse is the memory that the process uses, with stacks, and without what could be collected.
-func inUse() int64 {
-	var memory runtime.MemStats
-	runtime.GC()
-	runtime.GC() // what had a finalizer in the first is collected in the second
-	runtime.ReadMemStats(&memory)
-	return int64(memory.HeapAlloc + memory.StackInuse)
 }

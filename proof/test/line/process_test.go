@@ -194,7 +194,7 @@ func TestQueueWaiterPaused(t *testing.T) {
 		check.Eventually(t, tooLong, "the first counts as dead", func() bool { return !s.InLine(t, s.Key("k"), 2)[0].Alive })
 		check.NoError(t, holder.Release(t.Context()))
 		s.serve(t, "a")
-		s.OnlyGuardsSoon(t, s.Key("k"))
+		noTraceSoon(t, s.World, s.Key("k"))
 		holder = s.hold(t)
 		p.Resume()
 		s.n = 1

@@ -2,7 +2,6 @@ package local_test
 
 import (
 	"fmt"
-	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -64,7 +63,7 @@ func TestHeapOfWaiters(t *testing.T) {
 		each := 0
 		for range 2 { // the first time it is more: what a goroutine leaves behind is there for the next
 			lock := check.Must[*redislock.Lock](t)(holder.Obtain(t.Context(), keys, world.Long, nil))
-			before := heap()
+			before := check.InUse().HeapAlloc
 			var all sync.WaitGroup
 			for range many {
 				all.Go(func() {
@@ -78,7 +77,7 @@ func TestHeapOfWaiters(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 			synctest.Wait()
-			each = (heap() - before) / many
+			each = (int(check.InUse().HeapAlloc) - int(before)) / many
 			if n := len(check.Must[[]redislock.KeyState](t)(holder.Inspect(t.Context(), keys))[0].Line); n != 1 {
 				t.Errorf("%d of them stand in Redis, want 1", n)
 			}
@@ -90,13 +89,4 @@ func TestHeapOfWaiters(t *testing.T) {
 			t.Errorf("a waiter takes %d bytes, want at most %d", each, mostHeap)
 		}
 	})
-}
-
-// heap is how many bytes are in use.
-func heap() int {
-	runtime.GC()
-	runtime.GC() // what had a finalizer in the first is collected in the second
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int(m.HeapAlloc)
 }

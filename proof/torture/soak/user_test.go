@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/pace"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/quorum"
@@ -137,13 +138,10 @@ func (u *party) count(ctx context.Context, name string, err error) {
 
 // look says how the process is now.
 func (u *party) look() process {
-	runtime.GC()
-	runtime.GC() // what finalizers have given up
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
+	heap := check.InUse().HeapAlloc
 	p := process{
 		Operations: u.operations.Load(), Refused: u.refused.Load(), Lost: u.lost.Load(), Failed: u.failed.Load(),
-		Heap: int64(m.HeapAlloc), Resident: resident(),
+		Heap: int64(heap), Resident: resident(),
 		Goroutines: int64(runtime.NumGoroutine()), Sockets: int64(redistest.OpenSockets()),
 	}
 	if first := u.first.Load(); first != nil {
