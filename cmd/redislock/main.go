@@ -29,7 +29,6 @@ func tool() *cli.Tool {
 	return &cli.Tool{Name: "redislock", Summary: "use, show and tune locks in Redis", Locks: survey.Begin, Commands: []cli.Command{
 		run.Command(),
 		run.Supervisor(),
-		run.Starter(),
 		look.List(),
 		look.Show(),
 		tree.Command(),

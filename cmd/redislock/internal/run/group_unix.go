@@ -4,12 +4,11 @@ package run
 
 import (
 	"errors"
-	"io"
+	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -66,50 +65,55 @@ func newSupervisor(e *errand, in, out *os.File) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// startGroup starts the command by way of the starter.
+// startGroup starts the command. Its group has the terminal from the start if redislock has it, and gives it away.
 func startGroup(e *errand) (*group, error) {
 	runtime.LockOSThread() // whose end would end the command; see startedBy
 	adoptOrphans()
 	nameProcess(supervisorTitle)
-	program, err := ownProgram()
+	t := openTerminal()
+	defer t.close()
+	attr := startedBy()
+	if e.terminal && t.foreground() == e.group {
+		attr.Foreground, attr.Ctty = true, t.fd
+	}
+	cmd, err := execute(e.path, e.command, attr)
+	if errors.Is(err, syscall.ENOEXEC) { // a script that does not say of what; as execvp(3) does it
+		cmd, err = execute("/bin/sh", append([]string{"sh", e.path}, e.command[1:]...), attr)
+	}
 	if err != nil {
-		return nil, err
+		if attr.Foreground { // the one that could not become the command has taken it
+			t.give(t.foreground(), e.group)
+		}
+		return nil, notExecuted(e.path, err)
 	}
-	report, theirs, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	g := &group{own: e.group, events: make(chan message, 16)}
-	cmd := exec.Command(program)
-	fd := strconv.FormatUint(uint64(bequeath(theirs)), 10)
-	cmd.Args = []string{"redislock", starterName, "--out", fd, "--parent", strconv.Itoa(os.Getpid())}
-	if e.terminal {
-		cmd.Args = append(cmd.Args, "--from", strconv.Itoa(g.own))
-	}
-	cmd.Args = append(append(cmd.Args, "--", e.path), e.command...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.SysProcAttr = startedBy()
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	_ = theirs.Close()
 	ignoreAll()
-	g.pid = cmd.Process.Pid
-	go g.reap(report)
+	g := &group{pid: cmd.Process.Pid, own: e.group, events: make(chan message, 16)}
+	go g.reap()
 	return g, nil
 }
 
+func execute(path string, args []string, attr *syscall.SysProcAttr) (*exec.Cmd, error) {
+	cmd := &exec.Cmd{Path: path, Args: args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, SysProcAttr: attr}
+	return cmd, cmd.Start()
+}
+
+// notExecuted says why a command could not be started. Its error has the exit status of env(1).
+func notExecuted(path string, err error) error {
+	why := err
+	if e, ok := errors.AsType[*os.PathError](err); ok {
+		why = e.Err
+	}
+	if !errors.Is(err, syscall.ENOENT) {
+		return cli.Exit(cli.CannotRun, fmt.Errorf("cannot run %s: %w", cli.Text(path), why))
+	}
+	if _, gone := os.Stat(path); gone != nil {
+		return cli.Exit(cli.NotFound, fmt.Errorf("cannot run %s: %w", cli.Text(path), why))
+	}
+	return cli.Exit(cli.CannotRun, fmt.Errorf("cannot run %s: %w (of what its first line names)", cli.Text(path), why))
+}
+
 // reap waits for the command, and for the orphans of its group where the system gives them to this process.
-func (g *group) reap(report *os.File) {
-	said := make(chan struct{})
-	go func() {
-		defer close(said)
-		if text, _ := io.ReadAll(report); len(text) > 0 {
-			status, why, _ := strings.Cut(string(text), " ")
-			number, _ := strconv.Atoi(status)
-			g.events <- message{Say: sayFailed, Status: number, Text: why}
-		}
-	}()
+func (g *group) reap() {
 	for {
 		var status syscall.WaitStatus
 		pid, err := syscall.Wait4(-1, &status, syscall.WUNTRACED, nil)
@@ -121,16 +125,12 @@ func (g *group) reap(report *os.File) {
 		case status.Stopped():
 			g.events <- message{Say: sayStopped, Signal: int(status.StopSignal())}
 		case status.Signaled():
-			<-said
 			g.events <- message{Say: sayEnded, Signal: int(status.Signal()), Status: 128 + int(status.Signal())}
 		case status.Exited():
-			<-said
 			g.events <- message{Say: sayEnded, Status: status.ExitStatus()}
 		}
 	}
 }
-
-func (g *group) id() int { return g.pid }
 
 // signal sends a signal to every process of the group. One that is stopped ends at a SIGTERM only if it goes on.
 func (g *group) signal(number int) {
@@ -178,6 +178,3 @@ func (g *group) giveBack() bool {
 	defer t.close()
 	return t.give(g.pid, g.own)
 }
-
-// Starter is the command that becomes the command of redislock run.
-func Starter() cli.Command { return starter() }

@@ -9,8 +9,6 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/windows"
-
-	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
 
 // killSignal is for the exit status of a command that was killed.
@@ -121,8 +119,6 @@ func (g *group) wait(cmd *exec.Cmd) {
 	g.events <- message{Say: sayEnded, Status: cmd.ProcessState.ExitCode()}
 }
 
-func (g *group) id() int { return g.pid }
-
 // signal does nothing: a Ctrl-C of the console reaches the command by itself, and there are no others.
 func (g *group) signal(int) {}
 
@@ -146,10 +142,3 @@ func killGroup(int, *zombies) bool { return false }
 
 // zombies are a matter of unix.
 type zombies struct{}
-
-// Starter is a matter of Unix.
-func Starter() cli.Command {
-	c := Supervisor()
-	c.Name = starterName
-	return c
-}

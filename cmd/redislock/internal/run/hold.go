@@ -35,30 +35,29 @@ func (s *settings) open(ctx context.Context, signals <-chan os.Signal) (conn *cl
 }
 
 // obtain obtains the lock, unless a signal comes before.
-func (s *settings) obtain(ctx context.Context, conn *cli.Conn, signals <-chan os.Signal, tell *teller, tellWaiting func(error)) (h *hold, err error) {
+func (s *settings) obtain(ctx context.Context, conn *cli.Conn, signals <-chan os.Signal, tell *teller) (h *hold, err error) {
 	h = &hold{renewed: make(chan struct{}, 1), lost: make(chan error, 1)}
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	h.client = conn.Client(redislock.WithMaxKeys(mostKeys), redislock.WithBreakNotices(), redislock.WithHooks(redislock.Hooks{
 		Waiting: func(_ context.Context, e redislock.Event) {
-			if isForeign(e.Err) {
+			switch {
+			case isForeign(e.Err):
 				giveUp(e.Err) // no lease ends it
-				return
+			case tell.live:
+				tell.say("redislock run: waiting: %s\n", plain(e.Err))
 			}
-			tellWaiting(e.Err)
 		},
 		Refreshed: h.noteRenewal,
 		Lost:      func(_ context.Context, e redislock.Event) { h.lost <- e.Err },
 	}))
 	began := time.Now()
 	interrupted := untilSignal(ctx, signals, func(ctx context.Context) {
-		var write, read []string
+		set := redislock.Set{Write: s.keys}
 		if s.read {
-			read = s.keys
-		} else {
-			write = s.keys
+			set = redislock.Set{Read: s.keys}
 		}
-		h.Lock, err = h.client.ObtainSet(ctx, redislock.Set{Write: write, Read: read}, s.ttl, s.options(began))
+		h.Lock, err = h.client.ObtainSet(ctx, set, s.ttl, s.options(began))
 	})
 	if interrupted == nil && err == nil {
 		return h, nil
@@ -108,16 +107,6 @@ func (h *hold) noteRenewal(_ context.Context, e redislock.Event) {
 func (h *hold) why() string {
 	text, _ := h.failed.Load().(string)
 	return text
-}
-
-// tellWaiting returns what says, on a terminal, for whom the command has to wait.
-func tellWaiting(to cli.Streams, tell *teller) func(error) {
-	live := cli.NewScreen(to.Err).Live
-	return func(why error) {
-		if live {
-			tell.say("redislock run: waiting: %s\n", plain(why))
-		}
-	}
 }
 
 // untilSignal calls fn with a context that ends when a signal comes which ends processes. It returns the error for that.

@@ -18,10 +18,6 @@ func nameProcess(name string) {
 // ownProgram returns the program of this process, also if its file was replaced meanwhile.
 func ownProgram() (string, error) { return "/proc/self/exe", nil }
 
-// dieWithParent has this process be killed when the thread ends that has started it. That is a matter of the thread that
-// calls it; it holds for what this thread executes.
-func dieWithParent() { _ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0, 0, 0) }
-
 // startedBy has the command be in a group of its own, and be killed when the thread ends that starts it.
 func startedBy() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}

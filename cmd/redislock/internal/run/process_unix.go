@@ -10,9 +10,6 @@ import (
 // adoptOrphans is a matter of Linux. Elsewhere init has them.
 func adoptOrphans() {}
 
-// dieWithParent is a matter of Linux.
-func dieWithParent() {}
-
 // nameProcess is a matter of Linux.
 func nameProcess(string) {}
 

@@ -1,9 +1,8 @@
 // Package run is the command that runs another command under a lock.
 //
-// Three processes take part. The first is redislock run itself: it obtains the lock, renews it, and releases it. It
-// starts the second, the supervisor, which starts the command in a process group of its own and ends that group when the
-// lease is about to end, or when redislock is gone. A third, the starter, is what the command is until it is executed: it
-// makes the group that of the terminal. Redislock and the supervisor talk over two pipes.
+// Two processes take part. The first is redislock run itself: it obtains the lock, renews it, and releases it. It starts
+// the second, the supervisor, which starts the command in a process group of its own and ends that group when the lease is
+// about to end, or when redislock is gone. The two talk over two pipes.
 package run
 
 import (
@@ -105,9 +104,7 @@ func define(flags *pflag.FlagSet) cli.Action {
 	flags.BoolVar(&s.noFence, "no-fence", false, "take no fencing number")
 	flags.BoolVar(&s.noRedis, "no-redis", false, "keep $REDISLOCK_REDIS, which may have a password, from the command")
 	return func(ctx context.Context, to cli.Streams, args []string) error {
-		given := map[string]bool{}
-		flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })
-		if err := s.take(args, given); err != nil {
+		if err := s.take(args, flags.Changed("wait")); err != nil {
 			return err
 		}
 		return s.run(ctx, to)
@@ -115,7 +112,7 @@ func define(flags *pflag.FlagSet) cli.Action {
 }
 
 // take takes in the arguments, and checks what can be checked before Redis is asked.
-func (s *settings) take(args []string, given map[string]bool) error {
+func (s *settings) take(args []string, isWait bool) error {
 	split := slices.Index(args, "--")
 	switch {
 	case split < 0:
@@ -129,35 +126,21 @@ func (s *settings) take(args []string, given map[string]bool) error {
 	if i := slices.Index(s.keys, ""); i >= 0 {
 		return cli.Usagef("key %d is empty", i+1)
 	}
-	if err := s.checkWaiting(given); err != nil {
-		return err
-	}
-	if err := s.checkTimes(); err != nil {
+	if err := s.check(isWait); err != nil {
 		return err
 	}
 	return s.checkSize()
 }
 
-func (s *settings) checkWaiting(given map[string]bool) error {
-	n := 0
-	for _, flag := range []bool{given["wait"], s.once} {
-		if flag {
-			n++
-		}
-	}
+// check checks the flags; isWait says that --wait was given.
+func (s *settings) check(isWait bool) error {
 	switch {
 	case s.busy < 0 || s.busy > 255:
 		return cli.Usagef("--busy-status %d: it is from 0 to 255", s.busy)
-	case n > 1:
+	case isWait && s.once:
 		return cli.Usagef("--wait and --no-wait exclude each other")
-	case given["wait"] && (s.wait <= 0 || s.wait > mostTime):
+	case isWait && (s.wait <= 0 || s.wait > mostTime):
 		return cli.Usagef("--wait %s: it is more than 0 and at most %s; --no-wait does not wait", s.wait, mostTime)
-	}
-	return nil
-}
-
-func (s *settings) checkTimes() error {
-	switch {
 	case s.ttl < leastTTL || s.ttl > mostTime:
 		return cli.Usagef("--ttl %s: it is from %s to %s", s.ttl, leastTTL, mostTime)
 	case s.atLeast < 0 || s.atLeast > mostTime:
@@ -194,9 +177,9 @@ func (s *settings) run(ctx context.Context, to cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	h, err := s.obtain(ctx, conn, signals, tell, tellWaiting(to, tell))
+	h, err := s.obtain(ctx, conn, signals, tell)
 	if err != nil {
 		return err
 	}
-	return newSession(s, tell, h, signals).run()
+	return (&session{settings: s, tell: tell, hold: h, signals: signals}).run()
 }

@@ -39,10 +39,6 @@ type session struct {
 	remind  <-chan time.Time // when it is to be said for what redislock waits
 }
 
-func newSession(s *settings, tell *teller, h *hold, signals <-chan os.Signal) *session {
-	return &session{settings: s, tell: tell, hold: h, signals: signals}
-}
-
 // run starts the command, looks after it until its group is gone, and then releases the lock.
 func (s *session) run() error {
 	if s.isLost() {
@@ -164,10 +160,7 @@ func (s *session) hear(m message) {
 		s.late = true
 		s.tellEnd(strings.TrimSuffix(fmt.Sprint("the lease ends soon, and no renewal was confirmed: ", s.hold.why()), ": "))
 	case sayEnded:
-		s.ended, s.killed, s.fromTTY = true, m.Signal, m.Terminal
-		if s.failed == "" {
-			s.status = m.Status
-		}
+		s.ended, s.killed, s.fromTTY, s.status = true, m.Signal, m.Terminal, m.Status
 		s.remind = time.After(time.Second)
 	}
 }

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"os"
 	"time"
 
@@ -10,11 +11,8 @@ import (
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
 
-// The names of the commands that redislock run calls.
-const (
-	superviseName = "run-supervisor"
-	starterName   = "run-starter"
-)
+// superviseName is the name of the command that redislock run calls.
+const superviseName = "run-supervisor"
 
 // An errand is what the supervisor is told when it is started.
 type errand struct {
@@ -27,15 +25,6 @@ type errand struct {
 	command  []string // with its name
 }
 
-func (e *errand) define(flags *pflag.FlagSet) {
-	flags.UintVar(&e.in, "in", 0, "the `pipe` from redislock")
-	flags.UintVar(&e.out, "out", 0, "the `pipe` to redislock")
-	cli.Time(flags, &e.ttl, "ttl", 0, "the lease")
-	cli.Time(flags, &e.grace, "grace", 0, "between SIGTERM and SIGKILL")
-	flags.IntVar(&e.group, "group", 0, "the process `group` of redislock")
-	flags.BoolVar(&e.terminal, "terminal", false, "give the terminal to the command")
-}
-
 // Supervisor is the command that stands between redislock run and the command that it runs.
 func Supervisor() cli.Command {
 	return cli.Command{
@@ -45,7 +34,12 @@ func Supervisor() cli.Command {
 		Examples: []cli.Example{{Line: "redislock run -h", About: "the command for people"}},
 		Define: func(flags *pflag.FlagSet) cli.Action {
 			e := &errand{}
-			e.define(flags)
+			flags.UintVar(&e.in, "in", 0, "the `pipe` from redislock")
+			flags.UintVar(&e.out, "out", 0, "the `pipe` to redislock")
+			cli.Time(flags, &e.ttl, "ttl", 0, "the lease")
+			cli.Time(flags, &e.grace, "grace", 0, "between SIGTERM and SIGKILL")
+			flags.IntVar(&e.group, "group", 0, "the process `group` of redislock")
+			flags.BoolVar(&e.terminal, "terminal", false, "give the terminal to the command")
 			return func(_ context.Context, to cli.Streams, args []string) error {
 				if len(args) < 3 || e.in == 0 || e.out == 0 {
 					return cli.Usagef("it is called by redislock run")
@@ -95,10 +89,14 @@ func supervise(e *errand, to cli.Streams) error {
 	}
 	var err error
 	if v.group, err = startGroup(e); err != nil {
-		v.tell(message{Say: sayFailed, Text: err.Error(), Status: cli.CannotRun})
+		status := cli.CannotRun
+		if known, ok := errors.AsType[*cli.StatusError](err); ok {
+			status = known.Status
+		}
+		v.tell(message{Say: sayFailed, Text: err.Error(), Status: status})
 		return cli.Exit(cli.Failed, nil)
 	}
-	v.tell(message{Say: sayStarted, Group: v.group.id()})
+	v.tell(message{Say: sayStarted, Group: v.group.pid})
 	letGo()
 	v.loop()
 	return nil

@@ -15,6 +15,7 @@ type teller struct {
 	texts chan string
 	done  chan struct{}
 	once  sync.Once
+	live  bool // it is a terminal, where it is said for whom the command has to wait
 }
 
 const (
@@ -25,7 +26,7 @@ const (
 )
 
 func newTeller(w io.Writer) *teller {
-	t := &teller{texts: make(chan string, mostUnread), done: make(chan struct{})}
+	t := &teller{texts: make(chan string, mostUnread), done: make(chan struct{}), live: cli.NewScreen(w).Live}
 	go func() {
 		defer close(t.done)
 		for text := range t.texts {
