@@ -31,12 +31,12 @@ var columns = []column{
 			cmp.Compare(b.gone, a.gone), cmp.Compare(b.rate, a.rate))
 	}},
 	{
-		name: "key", letter: "K", title: "KEY", text: func(r row) string { return cli.Text(r.key) },
-		compare: func(a, b row) int { return cmp.Compare(a.key, b.key) },
+		name: "key", letter: "K", title: "KEY", text: func(r row) string { return cli.Text(r.Key) },
+		compare: func(a, b row) int { return cmp.Compare(a.Key, b.Key) },
 	},
 	{
 		name: "mode", letter: "M", title: "MODE", width: 5, leaves: 4, text: modeText,
-		compare: func(a, b row) int { return cmp.Compare(b.mode, a.mode) },
+		compare: func(a, b row) int { return cmp.Compare(b.Mode, a.Mode) },
 	},
 	{
 		name: "holder", letter: "O", title: "HOLDER", leaves: 6, text: func(r row) string { return cmp.Or(r.holder, "-") },
@@ -50,7 +50,7 @@ var columns = []column{
 	},
 	{
 		name: "ttl", letter: "T", title: "TTL", width: 5, right: true, leaves: 2, text: ttlText,
-		compare: func(a, b row) int { return cmp.Compare(uint64(b.ttl), uint64(a.ttl)) }, // none is more than any
+		compare: func(a, b row) int { return cmp.Compare(uint64(b.TTL), uint64(a.TTL)) }, // none is more than any
 	},
 	{
 		name: "waiting", letter: "W", title: "WAIT", width: 6, right: true, leaves: 7, text: waitText,
@@ -74,20 +74,20 @@ func orDash(has bool, text string) string {
 }
 
 func modeText(r row) string {
-	if !r.known {
+	if !r.known() {
 		return "?"
 	}
-	return string(r.mode)
+	return string(r.Mode)
 }
 
 func ttlText(r row) string {
 	switch {
-	case r.ttl < 0:
+	case r.TTL < 0:
 		return "none"
-	case !r.known || r.mode == redislock.ModeFree:
+	case !r.known() || r.Mode == redislock.ModeFree:
 		return "-"
 	}
-	return cli.Duration(r.ttl)
+	return cli.Duration(r.TTL)
 }
 
 // waitText is how many wait, and behind a plus how many more are gone; i is a writer that waits with an intent.
@@ -99,7 +99,7 @@ func waitText(r row) string {
 	if r.gone > 0 {
 		fmt.Fprintf(&b, "+%d", r.gone)
 	}
-	if r.intent {
+	if r.Intent != nil {
 		b.WriteString("i")
 	}
 	return cmp.Or(b.String(), "-")
@@ -135,7 +135,7 @@ func order(rows []row, by int, reverse bool) {
 		if reverse {
 			n = -n
 		}
-		return cmp.Or(n, cmp.Compare(a.key, b.key))
+		return cmp.Or(n, cmp.Compare(a.Key, b.Key))
 	})
 }
 
@@ -146,7 +146,7 @@ func matching(rows []row, text string) []row {
 	}
 	text = strings.ToLower(text)
 	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool {
-		return !strings.Contains(strings.ToLower(r.key+"\x00"+r.holder), text)
+		return !strings.Contains(strings.ToLower(r.Key+"\x00"+r.holder), text)
 	})
 }
 
@@ -158,7 +158,7 @@ const (
 // titled are the columns that are shown. That of the mode is wider where a key is foreign.
 func titled(rows []row) (fields []column) {
 	for _, c := range columns {
-		if c.name == "mode" && slices.ContainsFunc(rows, func(r row) bool { return r.mode == redislock.ModeForeign }) {
+		if c.name == "mode" && slices.ContainsFunc(rows, func(r row) bool { return r.Mode == redislock.ModeForeign }) {
 			c.width = len(redislock.ModeForeign)
 		}
 		if c.title != "" {
@@ -197,7 +197,7 @@ func share(fields []column, width int, rows []row) {
 	}
 	longest := leastText
 	for _, r := range rows {
-		longest = max(longest, min(mostKey, cells.Width(cli.Text(r.key))))
+		longest = max(longest, min(mostKey, cells.Width(cli.Text(r.Key))))
 	}
 	for i := range fields {
 		switch {

@@ -17,101 +17,49 @@ import (
 type frame struct {
 	view   view
 	rows   []row // those that match the filter, in order
-	totals totals
+	totals string
 	status status
 	colour bool
 }
 
-// totals are what there is to say of all keys together.
-type totals struct {
-	keys, held, read, lines, waiting int
-	longest                          time.Duration
-	rate                             float64
-	slow, stuck                      int
-	more                             bool // there are keys that the table has no room for
-}
-
-func totalsOf(rows []row, more bool) totals {
-	t := totals{keys: len(rows), more: more}
+// totals are what there is to say of all keys together; more says that there are keys that the table has no room for.
+func totals(rows []row, more bool) string {
+	var held, read, lines, waiting int
+	var longest time.Duration
+	var rate float64
+	levels := make(map[level]int)
 	for _, r := range rows {
-		if r.mode == redislock.ModeWrite || r.mode == redislock.ModeRead {
-			t.held++
+		if r.isHeld() {
+			held++
 		}
-		if r.mode == redislock.ModeRead {
-			t.read++
+		if r.Mode == redislock.ModeRead {
+			read++
 		}
 		if r.waiting > 0 {
-			t.lines++
+			lines++
 		}
-		t.waiting += r.waiting
-		t.longest = max(t.longest, r.longest)
-		t.rate += r.rate
-		switch r.level {
-		case slow:
-			t.slow++
-		case stuck:
-			t.stuck++
+		waiting += r.waiting
+		longest = max(longest, r.longest)
+		rate += r.rate
+		levels[r.level]++
+	}
+	text := count.Of(len(rows), "key")
+	if more {
+		text += " and more"
+	}
+	text += fmt.Sprintf(": %d held (%d read), %s, %s", held, read, count.Of(lines, "line"), count.Of(waiting, "waiter"))
+	if waiting > 0 {
+		text += ", longest " + cli.Duration(longest)
+	}
+	if rate > 0 {
+		text += fmt.Sprintf(", >%.1f hand-offs/s", rate)
+	}
+	for _, l := range []level{stuck, slow} {
+		if levels[l] > 0 {
+			text += fmt.Sprintf(", %d %s", levels[l], l)
 		}
-	}
-	return t
-}
-
-func (t totals) String() string {
-	more := ""
-	if t.more {
-		more = " and more"
-	}
-	text := fmt.Sprintf("%s%s: %d held (%d read), %s, %s", count.Of(t.keys, "key"), more, t.held, t.read, count.Of(t.lines, "line"), count.Of(t.waiting, "waiter"))
-	if t.waiting > 0 {
-		text += ", longest " + cli.Duration(t.longest)
-	}
-	if t.rate > 0 {
-		text += fmt.Sprintf(", >%.1f hand-offs/s", t.rate)
-	}
-	if t.stuck > 0 {
-		text += fmt.Sprintf(", %d stuck", t.stuck)
-	}
-	if t.slow > 0 {
-		text += fmt.Sprintf(", %d slow", t.slow)
 	}
 	return text
-}
-
-// A status is what there is to say of the server and of the view.
-type status struct {
-	server    string
-	now       time.Time
-	at        time.Time // of the latest look; zero: there was none
-	searching bool      // the search has not gone through all keys yet
-	part      float64   // how far it is
-	used      float64   // commands a second
-	budget    int
-	away      error // why the server does not answer; nil: it does
-	since     time.Time
-	search    error // why the search goes wrong
-}
-
-func (s status) String() string {
-	if s.away != nil {
-		return fmt.Sprintf("away since %s (%s), trying again: %s: %s",
-			s.since.Format(time.TimeOnly), cli.Duration(s.now.Sub(s.since)), s.server, oneLine(s.away))
-	}
-	if s.search != nil {
-		return "cannot search: " + oneLine(s.search)
-	}
-	text := fmt.Sprintf("%s | %.0f of %d commands/s", s.server, s.used, s.budget)
-	if !s.at.IsZero() {
-		text += " | " + cli.Duration(s.now.Sub(s.at)) + " ago"
-	}
-	if s.searching {
-		text += fmt.Sprintf(" | searching, %.0f %%", 100*s.part)
-	}
-	return text
-}
-
-// oneLine makes an error fit to be shown.
-func oneLine(err error) string {
-	return strings.ToValidUTF8(strings.Join(strings.Fields(err.Error()), " "), "?")
 }
 
 // draw makes a picture: what a terminal is told so that it shows it. It tells the view how many lines there are to scroll.
@@ -195,7 +143,7 @@ func (p *painter) line(y int, s style, parts ...string) {
 func (p *painter) list(f *frame) {
 	v, y := &f.view, 0
 	if v.height > 3 {
-		p.line(y, bold, f.totals.String())
+		p.line(y, bold, f.totals)
 		y++
 	}
 	shown := v.shown(f.rows)
@@ -214,7 +162,7 @@ func (p *painter) list(f *frame) {
 	if v.height > 4 && cursor < len(f.rows) {
 		r := f.rows[cursor]
 		if r.why != "" {
-			p.line(v.height-2, styleOf(r.level), cells.Short(cli.Text(r.key), v.width/3), ": "+r.why)
+			p.line(v.height-2, styleOf(r.level), cells.Short(cli.Text(r.Key), v.width/3), ": "+r.why)
 		}
 	}
 }

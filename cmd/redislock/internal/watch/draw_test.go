@@ -27,7 +27,7 @@ func frameOf(width, height int, states ...redislock.KeyState) *frame {
 	table.observe(at(0, states...))
 	table.observe(at(20, states...))
 	rows := table.rows()
-	f := &frame{view: view{width: width, height: height}, rows: rows, totals: totalsOf(rows, false), colour: true}
+	f := &frame{view: view{width: width, height: height}, rows: rows, totals: totals(rows, false), colour: true}
 	f.status = status{server: "127.0.0.1:6379, database 0", now: at(21).at, at: at(20).at, budget: 2000, used: 321.7}
 	order(f.rows, 0, false)
 	return f
@@ -215,10 +215,14 @@ func TestFit(t *testing.T) {
 // Every column sorts, both ways.
 func TestOrder(t *testing.T) {
 	t.Parallel()
+	one := func(key string, mode redislock.Mode, ttl time.Duration, r row) row {
+		r.Key, r.Mode, r.TTL = key, mode, ttl
+		return r
+	}
 	rows := []row{
-		{key: "a", mode: redislock.ModeRead, holder: "z", held: 1, ttl: 3, waiting: 1, longest: 9, rate: 2},
-		{key: "b", mode: redislock.ModeWrite, holder: "y", held: 2, ttl: -1, waiting: 2, longest: 8, rate: 3, level: slow},
-		{key: "c", mode: redislock.ModeFree, held: 0, ttl: 5, waiting: 3, longest: 7, rate: 1, level: stuck},
+		one("a", redislock.ModeRead, 3, row{holder: "z", held: 1, waiting: 1, longest: 9, rate: 2}),
+		one("b", redislock.ModeWrite, -1, row{holder: "y", held: 2, waiting: 2, longest: 8, rate: 3, level: slow}),
+		one("c", redislock.ModeFree, 5, row{held: 0, waiting: 3, longest: 7, rate: 1, level: stuck}),
 	}
 	for name, want := range map[string]string{
 		"urgency": "cba", "key": "abc", "mode": "bac", "holder": "bac", "held": "bac", "ttl": "bca", "waiting": "cba", "longest": "abc", "rate": "bac",
@@ -229,9 +233,9 @@ func TestOrder(t *testing.T) {
 				t.Fatalf("no column %s", name)
 			}
 			order(rows, i, reverse)
-			got := rows[0].key + rows[1].key + rows[2].key
+			got := rows[0].Key + rows[1].Key + rows[2].Key
 			if reverse {
-				got = rows[2].key + rows[1].key + rows[0].key
+				got = rows[2].Key + rows[1].Key + rows[0].Key
 			}
 			if got != want {
 				t.Errorf("%s, reverse %v: got %s, want %s", name, reverse, got, want)
@@ -270,12 +274,12 @@ func TestCursor(t *testing.T) {
 		}
 	}
 	v.press("j", f.rows)
-	key := f.rows[1].key
+	key := f.rows[1].Key
 	v.press("r", f.rows)
 	order(f.rows, v.sort, v.reverse)
 	v.follow(f.rows)
-	if got := v.index(f.rows); f.rows[got].key != key || got < v.top || got >= v.top+v.room() {
-		t.Errorf("the cursor is on %q, row %d of those from %d on, want %q", f.rows[got].key, got, v.top, key)
+	if got := v.index(f.rows); f.rows[got].Key != key || got < v.top || got >= v.top+v.room() {
+		t.Errorf("the cursor is on %q, row %d of those from %d on, want %q", f.rows[got].Key, got, v.top, key)
 	}
 	v.press("G", nil) // nothing is left
 	v.press(term.Enter, nil)
@@ -295,7 +299,7 @@ func TestFilter(t *testing.T) {
 	if v.filter != "qpK" || v.typing || v.quit || v.paused || v.sort != 0 {
 		t.Errorf("got %+v", v)
 	}
-	if got := matching(f.rows, "HOST=web"); len(got) != 1 || got[0].key != "stuck" {
+	if got := matching(f.rows, "HOST=web"); len(got) != 1 || got[0].Key != "stuck" {
 		t.Errorf("got %d rows of this holder, want that of stuck", len(got))
 	}
 	v.press(term.Escape, f.rows)

@@ -13,7 +13,7 @@ import (
 
 // A live is the screen of a terminal. Everything in it belongs to one goroutine.
 type live struct {
-	*data
+	*watch
 	terminal *term.Terminal
 	signals  <-chan os.Signal
 	keys     chan term.Key
@@ -24,11 +24,11 @@ type live struct {
 }
 
 // live shows the screen until the user quits, or a signal ends it.
-func (w *watch) live(ctx context.Context, s *sampler, terminal *term.Terminal) error {
+func (w *watch) live(ctx context.Context, terminal *term.Terminal) error {
 	ctx, stop := term.Ends(ctx)
 	defer stop()
 	l := &live{
-		data: w.newData(s), terminal: terminal, signals: term.Listen(), keys: make(chan term.Key),
+		watch: w, terminal: terminal, signals: term.Listen(), keys: make(chan term.Key),
 		colour: os.Getenv("NO_COLOR") == "",
 	}
 	l.view.sort, _ = columnNamed(w.sort)
@@ -36,7 +36,7 @@ func (w *watch) live(ctx context.Context, s *sampler, terminal *term.Terminal) e
 	if err := terminal.Enter(); err != nil {
 		return err
 	}
-	s.start(ctx, terminal.Guard)
+	w.sampler.start(ctx, terminal.Guard)
 	done := make(chan struct{})
 	defer close(done)
 	go terminal.Keys(done, l.keys)
@@ -147,7 +147,7 @@ func (l *live) draw() error {
 	if l.view.paused && !l.status.at.IsZero() {
 		l.status.now = l.status.at
 	}
-	f := frame{view: l.view, rows: l.rows, totals: totalsOf(l.all, l.table.missed), status: l.status, colour: l.colour}
+	f := frame{view: l.view, rows: l.rows, totals: totals(l.all, l.table.missed), status: l.status, colour: l.colour}
 	next := draw(&f)
 	l.view.lines = f.view.lines
 	if next == l.shown {

@@ -11,7 +11,7 @@ func TestPausedSearch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &sampler{lookMeter: newMeter(1), asks: make(chan []string, 1)}
-		l := &live{data: &data{watch: new(watch), sampler: s, table: newTable(nil)}}
+		l := &live{watch: &watch{sampler: s, table: newTable(nil)}}
 		l.press("p")
 		begun := time.Now()
 		time.AfterFunc(time.Minute, func() { l.press("p") })

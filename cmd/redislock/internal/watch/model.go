@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/tree"
 )
 
@@ -18,19 +19,16 @@ type table struct {
 
 // A track is what is known of one key.
 type track struct {
-	key    string
-	at     time.Time // of the latest sample
-	server time.Time // the same, by the server's clock
-	state  redislock.KeyState
-	seen   bool // there was a sample at all
+	redislock.KeyState           // as it was at the latest sample; before the first it is the name alone
+	at                 time.Time // of that sample; zero: there was none
+	server             time.Time // the same, by the server's clock
 
 	holders []string      // who holds it, as far as one can be told from another; sorted
 	since   time.Time     // when these were first seen
 	lease   time.Duration // the longest TTL that was seen of them
 	line    int           // how many waited then
-	fence   int64
-	marks   []mark       // of the last samples
-	circle  *tree.Circle // the deadlock that it is a part of, as the latest look has shown; nil: none
+	marks   []mark        // of the last samples
+	circle  *tree.Circle  // the deadlock that it is a part of, as the latest look has shown; nil: none
 	busy    time.Time
 }
 
@@ -51,7 +49,7 @@ const (
 func newTable(named []string) *table {
 	t := &table{tracks: make(map[string]*track), named: named}
 	for _, key := range named {
-		t.tracks[key] = &track{key: key}
+		t.tracks[key] = &track{KeyState: redislock.KeyState{Key: key}}
 	}
 	return t
 }
@@ -63,7 +61,7 @@ func (t *table) observe(s sample) {
 			if t.missed = t.missed || len(t.tracks) >= mostKeys; len(t.tracks) >= mostKeys || len(t.named) > 0 {
 				continue
 			}
-			one = &track{key: state.Key}
+			one = new(track)
 			t.tracks[state.Key] = one
 		}
 		one.observe(s.at, s.server, state)
@@ -97,15 +95,17 @@ func (t *table) forget(now time.Time) {
 	}
 }
 
+// known reports whether there was a sample at all.
+func (k *track) known() bool { return !k.at.IsZero() }
+
+func (k *track) isHeld() bool { return k.Mode == redislock.ModeWrite || k.Mode == redislock.ModeRead }
+
 // isUsed reports whether somebody holds the key or waits for it.
-func (k *track) isUsed() bool {
-	s := k.state
-	return s.Mode == redislock.ModeWrite || s.Mode == redislock.ModeRead || len(s.Line) > 0 || s.Intent != nil
-}
+func (k *track) isUsed() bool { return k.isHeld() || len(k.Line) > 0 || k.Intent != nil }
 
 // observe takes in what was seen of one key. What is older than what is known already is left out.
 func (k *track) observe(at, server time.Time, state redislock.KeyState) {
-	if k.seen && !at.After(k.at) {
+	if !at.After(k.at) {
 		return
 	}
 	holders := identities(state)
@@ -115,22 +115,22 @@ func (k *track) observe(at, server time.Time, state redislock.KeyState) {
 			fresh++
 		}
 	}
-	if fresh == 0 && state.Mode == redislock.ModeWrite && state.Fence > k.fence && k.fence > 0 {
+	if fresh == 0 && state.Mode == redislock.ModeWrite && state.Fence > k.Fence && k.Fence > 0 {
 		fresh = 1 // the same holder has obtained it anew
 	}
 	isLeft := len(holders) == 0 && len(k.holders) > 0 // but a reader that leaves changes nothing for those who stay
-	if fresh > 0 || isLeft || !k.seen {
-		k.since, k.lease, k.line = at, 0, alive(state.Line)
+	if fresh > 0 || isLeft || !k.known() {
+		k.since, k.lease, k.line = at, 0, len(state.Line)-cli.Gone(state)
 	}
 	k.holders = holders
 	for _, h := range state.Holders {
 		k.lease = max(k.lease, h.TTL)
 	}
-	if !k.seen {
+	if !k.known() {
 		fresh = 0 // nothing is known of before
 	}
 	k.mark(at, fresh)
-	k.at, k.server, k.state, k.fence, k.seen = at, server, state, state.Fence, true
+	k.KeyState, k.at, k.server = state, at, server
 	if k.isUsed() {
 		k.busy = at
 	}
@@ -162,8 +162,8 @@ func (k *track) mark(at time.Time, fresh int) {
 	}
 }
 
-// rate returns how many hand-offs a second there were at least.
-func (k *track) rate() (rate float64, known bool) {
+// handOffs returns how many hand-offs a second there were at least.
+func (k *track) handOffs() (rate float64, known bool) {
 	if len(k.marks) < 2 {
 		return 0, false
 	}
@@ -180,7 +180,7 @@ func (k *track) rate() (rate float64, known bool) {
 
 // cost is what a look at the key costs: the more who stand in its line, or read it, the more.
 func (k *track) cost() float64 {
-	return lookCost + float64(len(k.state.Line)+len(k.state.Holders))/10
+	return lookCost + float64(len(k.Line)+len(k.Holders))/10
 }
 
 // choose returns which keys to look at next, for what that may cost: those that are shown, then others, so that each has its
@@ -190,15 +190,15 @@ func (t *table) choose(shown []string, budget float64) []string {
 	chosen, left := make([]string, 0, len(shown)), budget
 	taken := make(map[string]bool)
 	take := func(tracks []*track, until float64) {
-		slices.SortFunc(tracks, func(a, b *track) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.key, b.key)) })
+		slices.SortFunc(tracks, func(a, b *track) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.Key, b.Key)) })
 		for _, k := range tracks {
 			if left-k.cost() < until && len(chosen) > 0 {
 				return
 			}
-			if !taken[k.key] {
-				taken[k.key] = true
+			if !taken[k.Key] {
+				taken[k.Key] = true
 				left -= k.cost()
-				chosen = append(chosen, k.key)
+				chosen = append(chosen, k.Key)
 			}
 		}
 	}
@@ -209,7 +209,7 @@ func (t *table) choose(shown []string, budget float64) []string {
 		}
 	}
 	for _, k := range t.tracks {
-		if all = append(all, k); len(k.state.Line) > 0 {
+		if all = append(all, k); len(k.Line) > 0 {
 			hot = append(hot, k)
 		}
 	}
@@ -217,14 +217,4 @@ func (t *table) choose(shown []string, budget float64) []string {
 	take(hot, left/2)
 	take(all, 0)
 	return chosen
-}
-
-func alive(line []redislock.Waiter) int {
-	n := 0
-	for _, w := range line {
-		if w.Alive {
-			n++
-		}
-	}
-	return n
 }

@@ -59,7 +59,7 @@ var helpLines = func() []line {
 func keyLines(rows []row, key string) []line {
 	lines := []line{{cli.Text(key), bold}}
 	i := find(rows, key)
-	if i < 0 || !rows[i].known {
+	if i < 0 || !rows[i].known() {
 		return append(lines, line{"nothing is known of it now", dim})
 	}
 	r := rows[i]
@@ -67,25 +67,25 @@ func keyLines(rows []row, key string) []line {
 		lines = append(lines, line{fmt.Sprintf(format, args...), s})
 	}
 	mode := modeText(r)
-	if r.mode == redislock.ModeForeign {
-		mode += ": " + cli.Foreign(r.state)
+	if r.Mode == redislock.ModeForeign {
+		mode += ": " + cli.Foreign(r.KeyState)
 	}
 	add(normal, "mode     %s", mode)
 	add(normal, "ttl      %s", ttlText(r))
 	add(normal, "handed   %s a second", rateText(r))
-	if r.state.Fence > 0 {
-		add(normal, "fence    %d", r.state.Fence)
+	if r.Fence > 0 {
+		add(normal, "fence    %d", r.Fence)
 	}
 	if r.why != "" {
 		add(styleOf(r.level), "%-8s %s", cmp.Or(r.level.String(), "note"), r.why)
 	}
-	for i, h := range r.state.Holders {
+	for i, h := range r.Holders {
 		add(bold, "%-8s %s", heading(i, "holder"), holderLine(r, h))
 	}
-	if h := r.state.Intent; h != nil {
+	if h := r.Intent; h != nil {
 		add(normal, "intent   %s, %s left", who(h.Metadata, h.Caller), cli.Duration(h.TTL))
 	}
-	for i, w := range r.state.Line {
+	for i, w := range r.Line {
 		s, dead := normal, ""
 		if !w.Alive {
 			s, dead = dim, ", gone"

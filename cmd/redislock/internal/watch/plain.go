@@ -14,7 +14,7 @@ import (
 
 // A plain is one table after the other, or one object after the other.
 type plain struct {
-	*data
+	*watch
 	to       cli.Streams
 	progress *cli.Screen
 	written  int       // tables
@@ -24,10 +24,10 @@ type plain struct {
 }
 
 // plain writes until everything that was asked for is written, or a signal ends it.
-func (w *watch) plain(ctx context.Context, s *sampler, to cli.Streams) error {
-	p := &plain{data: w.newData(s), to: to, progress: cli.NewScreen(to.Err), began: time.Now()}
+func (w *watch) plain(ctx context.Context, to cli.Streams) error {
+	p := &plain{watch: w, to: to, progress: cli.NewScreen(to.Err), began: time.Now()}
 	defer p.progress.Settle()
-	s.start(ctx, func() {})
+	w.sampler.start(ctx, func() {})
 	return p.loop(ctx)
 }
 
@@ -102,7 +102,7 @@ func (p *plain) writeTable(at time.Time) error {
 		b.WriteString("\n")
 	}
 	top := p.top()
-	fmt.Fprintf(&b, "%s  %s\n", at.UTC().Format("2006-01-02T15:04:05Z"), totalsOf(p.all, p.table.missed))
+	fmt.Fprintf(&b, "%s  %s\n", at.UTC().Format("2006-01-02T15:04:05Z"), totals(p.all, p.table.missed))
 	writeRows(&b, top)
 	if more := len(p.all) - len(top); more > 0 {
 		fmt.Fprintf(&b, "and %d more: see --rows\n", more)
@@ -166,7 +166,7 @@ func (p *plain) writeJSON(at time.Time) error {
 	var b bytes.Buffer
 	p.top()
 	for _, r := range p.all {
-		if !r.known || !r.at.After(p.last) {
+		if !r.known() || !r.at.After(p.last) {
 			continue
 		}
 		if err := cli.WriteJSON(&b, seenOf(r, p.sampler.looks.Prefix)); err != nil {
@@ -180,7 +180,7 @@ func (p *plain) writeJSON(at time.Time) error {
 
 func seenOf(r row, prefix string) seen {
 	s := seen{
-		Time: cli.Moment(r.at), KeyObject: cli.KeyObjectOf(r.state, prefix), Gone: r.gone, Held: r.held.Milliseconds(), Exactly: r.exactly,
+		Time: cli.Moment(r.at), KeyObject: cli.KeyObjectOf(r.KeyState, prefix), Gone: r.gone, Held: r.held.Milliseconds(), Exactly: r.exactly,
 		Longest: r.longest.Milliseconds(), Level: r.level.String(), Note: r.why,
 	}
 	if r.hasRate {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
-	"github.com/seed-14de3678/redislock/cmd/redislock/internal/tree"
 	"github.com/seed-14de3678/redislock/internal/count"
 )
 
@@ -23,27 +22,18 @@ func (l level) String() string { return [...]string{"", "slow", "stuck"}[l] }
 
 // A row is what is shown of one key, as it was at its latest sample.
 type row struct {
-	key      string
-	known    bool // there was a sample
-	mode     redislock.Mode
-	holder   string // who holds it, fit to be shown
+	track
+	holder   string        // who holds it, fit to be shown
+	together time.Duration // for which these holders have been seen
 	held     time.Duration
 	exactly  bool          // held is known; else it is at least that
-	ttl      time.Duration // negative: it has none
 	waiting  int           // in line, and alive
 	gone     int           // in line, and not
-	intent   bool          // a writer waits without a line
 	longest  time.Duration // for which one of the living waits
 	rate     float64       // hand-offs a second, at least
 	hasRate  bool
 	level    level
 	why      string // what there is to say of it
-	at       time.Time
-	state    redislock.KeyState
-	lease    time.Duration
-	grown    int           // how many more wait than when the holder was first seen
-	circle   *tree.Circle  // a deadlock that it is a part of; nil: none
-	together time.Duration // for which these holders have been seen
 }
 
 // rows returns what is to be shown of every key, in no order.
@@ -56,39 +46,32 @@ func (t *table) rows() []row {
 }
 
 func (k *track) row() row {
-	s := k.state
-	r := row{
-		key: k.key, known: k.seen, mode: s.Mode, ttl: s.TTL, intent: s.Intent != nil, at: k.at, state: s,
-		waiting: alive(s.Line), lease: k.lease,
-	}
-	if !k.seen {
+	r := row{track: *k}
+	if !k.known() {
 		return r
 	}
-	r.gone = len(s.Line) - r.waiting
-	if r.waiting > 0 || r.intent {
-		r.circle = k.circle
-	}
-	r.grown = r.waiting - k.line
-	for _, w := range s.Line {
+	r.gone = cli.Gone(k.KeyState)
+	r.waiting = len(k.Line) - r.gone
+	for _, w := range k.Line {
 		if w.Alive {
 			r.longest = max(r.longest, k.server.Sub(w.Since))
 		}
 	}
-	if len(s.Holders) > 0 {
+	if len(k.Holders) > 0 {
 		r.together = k.at.Sub(k.since)
-		r.held, r.exactly = k.held()
-		r.holder = holderText(s)
+		r.held, r.exactly = k.heldFor()
+		r.holder = holderText(k.KeyState)
 	}
-	r.rate, r.hasRate = k.rate()
+	r.rate, r.hasRate = k.handOffs()
 	r.level, r.why = r.judge()
 	return r
 }
 
-// held returns for how long the key has been held by the present holder, of several the first. What the holder says of that
+// heldFor returns for how long the key has been held by the present holder, of several the first. What the holder says of that
 // counts, unless it is less than what was seen.
-func (k *track) held() (held time.Duration, exactly bool) {
+func (k *track) heldFor() (held time.Duration, exactly bool) {
 	held = k.at.Sub(k.since)
-	for _, h := range k.state.Holders {
+	for _, h := range k.Holders {
 		if !h.Since.IsZero() && k.server.Sub(h.Since) >= held {
 			held, exactly = k.server.Sub(h.Since), true
 		}
@@ -133,28 +116,33 @@ func (r row) judge() (level, string) {
 	if tooLong {
 		leases = fmt.Sprintf(", %d leases", r.longest/r.lease)
 	}
-	waits := r.waiting > 0 || r.intent
+	waits := r.waiting > 0 || r.Intent != nil
+	circle := r.circle
+	if !waits {
+		circle = nil
+	}
+	grown := r.waiting - r.line // since the holder was first seen
 	switch {
-	case r.mode == redislock.ModeForeign:
-		text := "foreign: " + cli.Foreign(r.state)
+	case r.Mode == redislock.ModeForeign:
+		text := "foreign: " + cli.Foreign(r.KeyState)
 		if waits {
 			return stuck, text + "; " + first
 		}
 		return slow, text
-	case r.circle != nil && r.circle.Certain:
-		return stuck, "certain deadlock: " + r.circle.Text
+	case circle != nil && circle.Certain:
+		return stuck, "certain deadlock: " + circle.Text
 	case tooLong && (r.together >= shortWait || r.exactly && r.held >= r.longest):
 		return stuck, fmt.Sprintf("held for %s by the same; %s%s", r.heldText(), first, leases)
 	case tooLong:
 		return slow, first + leases
-	case r.circle != nil:
-		return slow, "possible deadlock: " + r.circle.Text
+	case circle != nil:
+		return slow, "possible deadlock: " + circle.Text
 	case r.waiting == 0 && r.gone > 0:
 		return slow, fmt.Sprintf("nobody of %s is alive", count.Of(r.gone, "waiter"))
-	case len(r.state.Holders) > 0 && r.together >= longHeld && r.grown >= grownBy:
-		return slow, fmt.Sprintf("held for %s by the same, and %d more wait than before; %s", r.heldText(), r.grown, first)
-	case waits && r.ttl > longLease:
-		return slow, fmt.Sprintf("the lease goes on for %s; %s", cli.Duration(r.ttl), first)
+	case len(r.Holders) > 0 && r.together >= longHeld && grown >= grownBy:
+		return slow, fmt.Sprintf("held for %s by the same, and %d more wait than before; %s", r.heldText(), grown, first)
+	case waits && r.TTL > longLease:
+		return slow, fmt.Sprintf("the lease goes on for %s; %s", cli.Duration(r.TTL), first)
 	}
 	return fine, r.remark(first)
 }
@@ -162,14 +150,14 @@ func (r row) judge() (level, string) {
 // remark is what there is to say if all is well.
 func (r row) remark(first string) string {
 	switch {
-	case r.waiting > 0 && r.mode == redislock.ModeFree:
+	case r.waiting > 0 && r.Mode == redislock.ModeFree:
 		return "free, but wanted together with other keys, or just handed on; " + first
 	case r.gone > 0:
 		return fmt.Sprintf("%s; %d more are gone", first, r.gone)
 	case r.waiting > 0:
 		return first
-	case r.intent:
-		return "a writer waits and keeps new readers out: " + who(r.state.Intent.Metadata, r.state.Intent.Caller)
+	case r.Intent != nil:
+		return "a writer waits and keeps new readers out: " + who(r.Intent.Metadata, r.Intent.Caller)
 	}
 	return ""
 }

@@ -51,7 +51,7 @@ func (v *view) press(key term.Key, rows []row) {
 		v.filter = ""
 	case key == term.Enter || key == term.Right:
 		if i := v.index(rows); i < len(rows) {
-			v.selected, v.page, v.scroll = rows[i].key, keyPage, 0
+			v.selected, v.page, v.scroll = rows[i].Key, keyPage, 0
 		}
 	case key == "s":
 		v.sort = (v.sort + 1) % len(columns)
@@ -126,7 +126,7 @@ func (v *view) move(key term.Key, rows []row) {
 		return
 	}
 	i := min(max(v.index(rows)+n, 0), len(rows)-1)
-	v.selected = rows[i].key
+	v.selected = rows[i].Key
 	if i == 0 {
 		v.selected = ""
 	}
@@ -137,7 +137,7 @@ func (v *view) index(rows []row) int { return max(0, find(rows, v.selected)) }
 
 // find returns where a key is; -1: nowhere.
 func find(rows []row, key string) int {
-	return slices.IndexFunc(rows, func(r row) bool { return r.key == key })
+	return slices.IndexFunc(rows, func(r row) bool { return r.Key == key })
 }
 
 // follow scrolls so that the cursor is on the screen.

@@ -62,6 +62,13 @@ type watch struct {
 
 	keys    []string // that are watched; empty: those that are found
 	pattern string
+
+	sampler *sampler
+	table   *table
+	status  status
+	all     []row // of the table, in no order
+	spent   float64
+	spoke   time.Time // when spent was read
 }
 
 func define(flags *pflag.FlagSet) cli.Action {
@@ -126,14 +133,16 @@ func (w *watch) run(ctx context.Context, to cli.Streams, args []string) error {
 		return err
 	}
 	defer s.close()
+	w.sampler, w.table, w.spoke = s, newTable(w.keys), time.Now()
+	w.status = status{server: s.looks.Name, budget: w.budget, searching: s.search != nil}
 	if out, ok := w.screen(to); ok {
 		terminal, err := term.Open(to.In, out)
 		if err == nil {
-			return w.live(ctx, s, terminal)
+			return w.live(ctx, terminal)
 		}
 		cli.Say(to.Err, "redislock watch: there is no terminal to read keys from (%v), so nothing is redrawn\n", err)
 	}
-	return w.plain(ctx, s, to)
+	return w.plain(ctx, to)
 }
 
 // screen returns the terminal on which the screen can be drawn, if there is one.
