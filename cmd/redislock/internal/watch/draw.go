@@ -70,7 +70,7 @@ func draw(f *frame) string {
 	case keyPage:
 		p.page(v, keyLines(f.rows, v.selected))
 	case helpPage:
-		p.page(v, helpLines)
+		p.page(v, helpLines())
 	default:
 		p.list(f)
 	}

@@ -102,10 +102,10 @@ func TestDrawStatus(t *testing.T) {
 // The help fits a screen of 80 by 24.
 func TestHelpFits(t *testing.T) {
 	t.Parallel()
-	if len(helpLines) > 23 {
-		t.Errorf("the help has %d lines, want 23 at most", len(helpLines))
+	if len(helpLines()) > 23 {
+		t.Errorf("the help has %d lines, want 23 at most", len(helpLines()))
 	}
-	for _, l := range helpLines {
+	for _, l := range helpLines() {
 		if len(l.text) > 80 {
 			t.Errorf("%d columns: %s", len(l.text), l.text)
 		}

@@ -10,7 +10,7 @@ import (
 func TestPausedSearch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &sampler{lookMeter: newMeter(1), asks: make(chan []string, 1)}
+		s := &sampler{looks: newMeter(1), asks: make(chan []string, 1)}
 		l := &live{watch: &watch{sampler: s, table: newTable(nil)}}
 		l.press("p")
 		begun := time.Now()

@@ -14,6 +14,7 @@ import (
 // A meter counts what a connection asks of the server, in commands as INFO commandstats counts them, and holds back what would
 // be too much. It is safe for concurrent use.
 type meter struct {
+	*cli.Conn
 	rate float64 // commands a second
 
 	mu      sync.Mutex
@@ -31,14 +32,26 @@ func newMeter(rate float64) *meter {
 	return &meter{rate: rate, balance: rate * burst, last: time.Now()}
 }
 
-// attach makes the meter count what a connection does from now on.
-func (m *meter) attach(ctx context.Context, conn *cli.Conn) error {
+// openMetered connects to a server. What the connection does is counted from then on.
+func openMetered(ctx context.Context, server *cli.Redis, rate float64) (m *meter, err error) {
+	m = newMeter(rate)
+	if m.Conn, err = server.Open(ctx); err != nil {
+		return nil, err
+	}
+	if err := m.attach(ctx); err != nil {
+		_ = m.Close() // nothing was done that could be lost
+		return nil, err
+	}
+	return m, nil
+}
+
+func (m *meter) attach(ctx context.Context) error {
 	hook := func(one *redis.Client) {
 		if _, has := m.nodes.LoadOrStore(one, true); !has {
 			one.AddHook(cli.Around(m.send))
 		}
 	}
-	switch rdb := conn.RDB.(type) {
+	switch rdb := m.RDB.(type) {
 	case *redis.Client:
 		hook(rdb)
 	case *redis.ClusterClient:

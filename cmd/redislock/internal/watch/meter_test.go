@@ -35,11 +35,9 @@ func TestMeterCluster(t *testing.T) {
 	c := redistest.StartCluster(t, redistest.Redis, 3, 0)
 	addr := c.Addrs()[0]
 	server := &cli.Redis{URL: "redis://" + addr + "?addr=" + addr}
-	m := newMeter(1e6)
-	conn := check.Must[*cli.Conn](t)(server.Open(t.Context()))
-	t.Cleanup(func() { _ = conn.Close() })
-	check.NoError(t, m.attach(t.Context(), conn))
-	client := conn.Client()
+	m := check.Must[*meter](t)(openMetered(t.Context(), server, 1e6))
+	t.Cleanup(func() { _ = m.Close() })
+	client := m.Client()
 	t.Cleanup(client.Close)
 	var keys []string
 	for i := range 60 {

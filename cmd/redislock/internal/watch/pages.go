@@ -3,6 +3,7 @@ package watch
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
@@ -23,37 +24,37 @@ func (p *painter) page(v *view, lines []line) {
 	}
 }
 
-// helpLines are the page that explains.
-var helpLines = func() []line {
-	text := []string{
-		"up down j k  PgUp PgDn  g G   move",
-		"enter or ->   one key, its whole line   p or space   pause: nothing is asked",
-		"esc or <-     back; no filter           /            only what has a text",
-		"s             sort by the next column   r            the other way round",
-		"ctrl-L        draw everything anew      q or ctrl-C  end",
-		"Sort by: S urgency, K key, M mode, O holder, H held, T ttl, W waiting,",
-		"         L longest wait, N hand-offs a second",
-		"",
-		"HELD     by the clock of the holder; with > since it was first seen here",
-		"TTL      of the lease; none: it has no end, so the key is foreign: no lock",
-		"WAIT     in line; 3+2: two more are gone; i: a writer waits with an intent",
-		"LONGEST  wait of those in line, by the clock of the server",
-		"HANDED/S how often another had the key than at the look before, so it is more",
-		"! stuck  the first waits for 3 leases and more, and the holder is the same;",
-		"         others wait for a key that is foreign; or it is in a certain deadlock",
-		"~ slow   the first waits for 3 leases and more; nobody in line is alive; the",
-		"         line only grows; others wait for hours; foreign; a possible deadlock",
-		"The line above the last says why, for the key under the cursor.",
-		"",
-		"A row is as old as the latest look at it. Those on the screen come first,",
-		"as often as the budget allows, then the others by turns.",
-	}
+// help is the page that explains.
+const help = `up down j k  PgUp PgDn  g G   move
+enter or ->   one key, its whole line   p or space   pause: nothing is asked
+esc or <-     back; no filter           /            only what has a text
+s             sort by the next column   r            the other way round
+ctrl-L        draw everything anew      q or ctrl-C  end
+Sort by: S urgency, K key, M mode, O holder, H held, T ttl, W waiting,
+         L longest wait, N hand-offs a second
+
+HELD     by the clock of the holder; with > since it was first seen here
+TTL      of the lease; none: it has no end, so the key is foreign: no lock
+WAIT     in line; 3+2: two more are gone; i: a writer waits with an intent
+LONGEST  wait of those in line, by the clock of the server
+HANDED/S how often another had the key than at the look before, so it is more
+! stuck  the first waits for 3 leases and more, and the holder is the same;
+         others wait for a key that is foreign; or it is in a certain deadlock
+~ slow   the first waits for 3 leases and more; nobody in line is alive; the
+         line only grows; others wait for hours; foreign; a possible deadlock
+The line above the last says why, for the key under the cursor.
+
+A row is as old as the latest look at it. Those on the screen come first,
+as often as the budget allows, then the others by turns.`
+
+// helpLines are that page.
+func helpLines() []line {
 	lines := []line{{"redislock watch: keys and columns", bold}}
-	for _, t := range text {
-		lines = append(lines, line{t, normal})
+	for text := range strings.SplitSeq(help, "\n") {
+		lines = append(lines, line{text, normal})
 	}
 	return lines
-}()
+}
 
 // keyLines are the page of one key.
 func keyLines(rows []row, key string) []line {

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -32,14 +33,11 @@ type sample struct {
 // A sampler looks at the server. Its budget is shared: one half is for looks, the other for the search; without a search all of
 // it is for looks.
 type sampler struct {
-	looks, search *cli.Conn // search may be nil
+	looks, search *meter // search may be nil
 	client        *redislock.Client
-	lookMeter     *meter
-	searchMeter   *meter
 	pattern       string
 	to            chan sample
 	asks          chan []string // keys to look at
-	patience      time.Duration // how long a look may take
 	offset        atomic.Int64  // what the server's clock is ahead of ours, in nanoseconds
 	paused        atomic.Bool   // the search stands still
 
@@ -57,34 +55,21 @@ func newSampler(ctx context.Context, server *cli.Redis, budget int, pattern stri
 	if search {
 		rate /= 2
 	}
-	s := &sampler{
-		pattern: pattern, to: make(chan sample), asks: make(chan []string, 1), patience: cli.Reachable,
-		lookMeter: newMeter(rate), searchMeter: newMeter(rate), end: func() {},
-	}
-	var err error
-	if s.looks, err = open(ctx, server, s.lookMeter); err != nil {
-		return nil, err
-	}
-	s.client = s.looks.Client()
-	if search {
-		if s.search, err = open(ctx, server, s.searchMeter); err != nil {
-			s.close()
-			return nil, err
-		}
-	}
-	return s, nil
-}
-
-func open(ctx context.Context, server *cli.Redis, m *meter) (*cli.Conn, error) {
-	conn, err := server.Open(ctx)
+	looks, err := openMetered(ctx, server, rate)
 	if err != nil {
 		return nil, err
 	}
-	if err := m.attach(ctx, conn); err != nil {
-		_ = conn.Close() // nothing was done that could be lost
+	s := &sampler{
+		looks: looks, client: looks.Client(), pattern: pattern, to: make(chan sample), asks: make(chan []string, 1), end: func() {},
+	}
+	if !search {
+		return s, nil
+	}
+	if s.search, err = openMetered(ctx, server, rate); err != nil {
+		s.close()
 		return nil, err
 	}
-	return conn, nil
+	return s, nil
 }
 
 // start begins to look and to search, until ctx ends or the sampler is closed.
@@ -102,12 +87,17 @@ func (s *sampler) start(ctx context.Context, guard func()) {
 			}
 		}
 	})
-	if s.search != nil {
-		s.all.Go(func() {
-			defer s.guard()
-			s.searchOn(ctx)
-		})
+	if s.search == nil {
+		return
 	}
+	s.all.Go(func() {
+		defer s.guard()
+		for ctx.Err() == nil {
+			next := time.Now().Add(betweenPasses)
+			s.searchOnce(ctx)
+			s.wait(ctx, next)
+		}
+	})
 }
 
 // close waits until everything has ended, and closes the connections.
@@ -122,10 +112,15 @@ func (s *sampler) close() {
 }
 
 // share returns what looks may cost in a time.
-func (s *sampler) share(d time.Duration) float64 { return s.lookMeter.rate * d.Seconds() }
+func (s *sampler) share(d time.Duration) float64 { return s.looks.rate * d.Seconds() }
 
 // spent returns how many commands were spent in all.
-func (s *sampler) spent() float64 { return s.lookMeter.total() + s.searchMeter.total() }
+func (s *sampler) spent() float64 {
+	if s.search == nil {
+		return s.looks.total()
+	}
+	return s.looks.total() + s.search.total()
+}
 
 func (s *sampler) send(ctx context.Context, one sample) {
 	select {
@@ -144,7 +139,7 @@ func (s *sampler) ask(keys []string) {
 
 // look looks at keys. Those of a part of the server that is away are left out.
 func (s *sampler) look(ctx context.Context, keys []string) sample {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.patience, errors.New("no answer within "+s.patience.String()))
+	ctx, cancel := context.WithTimeoutCause(ctx, cli.Reachable, errors.New("no answer within "+cli.Reachable.String()))
 	defer cancel()
 	one := sample{err: s.setClock(ctx)}
 	if one.err == nil {
@@ -162,7 +157,7 @@ func (s *sampler) look(ctx context.Context, keys []string) sample {
 }
 
 // inspect asks for each key by itself, all at once, so that one that fails spoils no other.
-func (s *sampler) inspect(ctx context.Context, keys []string) (states []redislock.KeyState, err error) {
+func (s *sampler) inspect(ctx context.Context, keys []string) ([]redislock.KeyState, error) {
 	found, failed := make([][]redislock.KeyState, len(keys)), make([]error, len(keys))
 	var all sync.WaitGroup
 	for i, key := range keys {
@@ -172,13 +167,7 @@ func (s *sampler) inspect(ctx context.Context, keys []string) (states []redisloc
 		})
 	}
 	all.Wait()
-	for i := range keys {
-		states = append(states, found[i]...)
-		if err == nil {
-			err = failed[i]
-		}
-	}
-	return states, err
+	return slices.Concat(found...), cmp.Or(failed...)
 }
 
 // setClock asks the server for the time. A user who may not ask has the same clock as the server, as far as is known.
@@ -198,36 +187,28 @@ func (s *sampler) setClock(ctx context.Context) error {
 
 func (s *sampler) serverTime(at time.Time) time.Time { return at.Add(time.Duration(s.offset.Load())) }
 
-func (s *sampler) searchOn(ctx context.Context) {
-	for ctx.Err() == nil {
-		next := time.Now().Add(betweenPasses)
-		s.searchOnce(ctx)
-		s.wait(ctx, next)
-	}
-}
-
 func (s *sampler) searchOnce(ctx context.Context) {
 	part := 0.0
 	query := survey.Query{Pattern: s.pattern, Progress: func(done, all int64) {
 		if all > 0 {
 			part = min(1, float64(done)/float64(all))
-			s.send(ctx, s.finding(sample{part: part})) // it may find nothing for long
+			s.find(ctx, sample{part: part}) // it may find nothing for long
 		}
 		s.wait(ctx, time.Now())
 	}}
-	err := survey.Locks(ctx, s.search, query, func(states []redislock.KeyState) error {
-		s.send(ctx, s.finding(sample{part: part, states: states}))
+	err := survey.Locks(ctx, s.search.Conn, query, func(states []redislock.KeyState) error {
+		s.find(ctx, sample{part: part, states: states})
 		s.wait(ctx, time.Now())
 		return context.Cause(ctx)
 	})
-	s.send(ctx, s.finding(sample{passed: err == nil, part: 1, err: err}))
+	s.find(ctx, sample{passed: err == nil, part: 1, err: err})
 }
 
-// finding is a sample of the search, of now.
-func (s *sampler) finding(one sample) sample {
+// find sends a sample of the search, of now.
+func (s *sampler) find(ctx context.Context, one sample) {
 	one.at, one.found = time.Now(), true
 	one.server = s.serverTime(one.at)
-	return one
+	s.send(ctx, one)
 }
 
 // wait waits until a moment, and for as long as the sampler is paused.

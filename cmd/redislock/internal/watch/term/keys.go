@@ -1,6 +1,8 @@
 package term
 
 import (
+	"cmp"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -65,39 +67,21 @@ func ParseKeys(input string, isAll bool) (Key, string) {
 	return Key(input[:n]), input[n:]
 }
 
+// whole is a sequence that is complete: of three characters, or up to its letter, or broken off by the next one.
+// begun is one that is not.
+var (
+	whole = regexp.MustCompile("^\x1b(?:O(?s:.)|\\[[^@-~\x1b]*[@-~\x1b])")
+	begun = regexp.MustCompile("^\x1b(?:O|\\[[^@-~\x1b]*)?$")
+)
+
 // parseEscape reads the key ESC, or a sequence that begins so.
 func parseEscape(input string, isAll bool) (Key, string) {
-	n := sequenceLength(input)
+	sequence := strings.TrimSuffix(whole.FindString(input), "\x1b")
 	switch {
-	case n == 0 && !isAll:
+	case sequence != "":
+		return cmp.Or(sequences[sequence[1:]], Unknown), input[len(sequence):]
+	case !isAll && begun.MatchString(input):
 		return "", input
-	case n == 0, n == 1:
-		return Escape, input[1:]
 	}
-	if key, ok := sequences[input[1:n]]; ok {
-		return key, input[n:]
-	}
-	return Unknown, input[n:]
-}
-
-// sequenceLength returns the length of a sequence with its ESC: 1 if that is alone, 0 if the end is not there yet.
-func sequenceLength(input string) int {
-	switch {
-	case len(input) == 1:
-		return 0
-	case input[1] == 'O' && len(input) == 2:
-		return 0
-	case input[1] == 'O':
-		return 3
-	case input[1] != '[':
-		return 1
-	}
-	end := strings.IndexFunc(input[2:], func(r rune) bool { return r >= '@' && r <= '~' || r == 0x1b })
-	switch {
-	case end < 0:
-		return 0
-	case input[2+end] == 0x1b:
-		return 2 + end
-	}
-	return 2 + end + 1
+	return Escape, input[1:]
 }

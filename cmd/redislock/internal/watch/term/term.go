@@ -24,9 +24,8 @@ type Terminal struct {
 	in  *os.File // where keys are read, and what its modes are set by
 	out *os.File
 
-	mu      sync.Mutex
-	entered bool        // under mu
-	saved   *term.State // under mu; the modes before Enter
+	mu    sync.Mutex
+	saved *term.State // under mu; the modes before Enter, nil unless it was entered
 }
 
 // Open finds the terminal of the program: out has to be one. Keys are read from in if that is one, else from the terminal that
@@ -54,7 +53,6 @@ func (t *Terminal) Enter() error {
 	if t.saved == nil {
 		t.saved = saved
 	}
-	t.entered = true
 	_, err = t.out.WriteString(enter)
 	return err
 }
@@ -63,14 +61,14 @@ func (t *Terminal) Enter() error {
 func (t *Terminal) Leave() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.entered {
+	if t.saved == nil {
 		return nil
 	}
 	_, failed := t.out.WriteString(leave)
 	if err := term.Restore(int(t.in.Fd()), t.saved); err != nil {
 		return err
 	}
-	t.entered, t.saved = false, nil // until it is entered again the user may change it
+	t.saved = nil // until it is entered again the user may change it
 	return failed
 }
 
