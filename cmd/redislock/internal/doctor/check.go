@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
 
 // A Status is how bad a finding is.
@@ -42,21 +45,21 @@ type Check struct {
 func checks() []Check {
 	return []Check{
 		{"server", "is it a Redis or a Valkey that takes writes", checkServer},
-		{"version", "is the version too old, or does it have a known bug", checkVersion},
-		{"commands", "does the server know every command that locks need", checkCommands},
+		{"version", "is the version too old, or does it have a known bug", everywhere(checkVersion)},
+		{"commands", "does the server know every command that locks need", everywhere(checkCommands)},
 		{"rights", "may this user do all that locks need", checkRights},
-		{"eviction", "does the server throw locks away when its memory is full", checkEviction},
-		{"memory", "is its memory nearly full, so that scripts are refused", checkMemory},
-		{"persistence", "are locks kept over a restart", checkPersistence},
-		{"replicas", "are all replicas there, connected and up to date", checkReplicas},
-		{"min-replicas", "does a primary that is cut off go on granting locks", checkMinReplicas},
+		{"eviction", "does the server throw locks away when its memory is full", everywhere(checkEviction)},
+		{"memory", "is its memory nearly full, so that scripts are refused", everywhere(checkMemory)},
+		{"persistence", "are locks kept over a restart", everywhere(checkPersistence)},
+		{"replicas", "are all replicas there, connected and up to date", everywhere(checkReplicas)},
+		{"min-replicas", "does a primary that is cut off go on granting locks", onPrimaries(checkMinReplicas)},
 		{"sentinels", "can the Sentinels agree on a fail-over", checkSentinels},
 		{"slots", "are slots of the Cluster not served, or on the move", checkSlots},
 		{"clocks", "do the clocks of the servers and of this machine agree", checkClocks},
-		{"latency", "how long do a PING and a script take", checkLatency},
-		{"scripts", "have scripts been slow, and when is the server BUSY", checkScripts},
-		{"buffers", "are subscribers disconnected because of their buffers", checkBuffers},
-		{"connections", "are there connections left, and are dead ones closed", checkConnections},
+		{"latency", "how long do a PING and a script take", onPrimaries(checkLatency)},
+		{"scripts", "have scripts been slow, and when is the server BUSY", onPrimaries(checkScripts)},
+		{"buffers", "are subscribers disconnected because of their buffers", onPrimaries(checkBuffers)},
+		{"connections", "are there connections left, and are dead ones closed", everywhere(checkConnections)},
 		{"lifetimes", "are there keys of locks that never end", ofKeys(checkLifetimes)},
 		{"foreign", "do keys of locks hold something that is no lock", ofKeys(checkForeign)},
 		{"lines", "do waiters stand in line that are gone", ofKeys(checkLines)},
@@ -73,18 +76,19 @@ func checkNames() (names []string) {
 	return names
 }
 
-// chosen are the checks of these names, in the order of the report; all if there are no names.
-func chosen(names []string) ([]Check, error) {
-	all := checks()
-	for _, name := range names {
-		if !slices.ContainsFunc(all, func(c Check) bool { return c.name == name }) {
-			return nil, fmt.Errorf("unknown check %q; --list shows all of them", name)
+// chosen are the checks of these names, with commas between them, in the order of the report; all if there are no names.
+func chosen(names string) ([]Check, error) {
+	all, wanted := checks(), map[string]bool{}
+	for name := range strings.SplitSeq(names, ",") {
+		if name = strings.TrimSpace(name); name == "" {
+			continue
 		}
+		if !slices.Contains(checkNames(), name) {
+			return nil, cli.Usagef("unknown check %q; --list shows all of them", name)
+		}
+		wanted[name] = true
 	}
-	if len(names) == 0 {
-		return all, nil
-	}
-	return slices.DeleteFunc(all, func(c Check) bool { return !slices.Contains(names, c.name) }), nil
+	return slices.DeleteFunc(all, func(c Check) bool { return len(wanted) > 0 && !wanted[c.name] }), nil
 }
 
 // examine runs a check.
@@ -120,61 +124,37 @@ func bad(status Status, found, means, mend string) Finding {
 	return Finding{Status: status, Found: found, Means: means, Mend: mend}
 }
 
+// unknown is a finding of what could not be looked at.
+func unknown(why, mend string) Finding {
+	return Finding{Status: Unknown, Found: "could not be looked at: " + why, Mend: mend}
+}
+
 // notSeen is a finding of something that the user may not ask, or that nobody answers.
 func notSeen(err error, rule string) Finding {
-	text := "could not be looked at: "
+	text := err.Error()
 	switch {
-	case strings.HasPrefix(err.Error(), "NOPERM "):
-		return Finding{Status: Unknown, Found: text + "needs " + rule, Mend: "ACL SETUSER … " + rule + " for the user of the doctor, or ask somebody who may."}
-	case isDisabled(err):
-		return Finding{Status: Unknown, Found: text + "the server does not answer this (" + rule + "); many services allow nobody to ask"}
-	case strings.HasPrefix(err.Error(), "BUSY "):
-		return bad(Fault, text+"the server is BUSY", "A script runs and runs, and the server does nothing else: nobody gets a lock, and leases are not renewed.",
+	case redis.HasErrorPrefix(err, "NOPERM "):
+		return unknown("needs "+rule, "ACL SETUSER … "+rule+" for the user of the doctor, or ask somebody who may.")
+	case disabled.MatchString(text):
+		return unknown("the server does not answer this ("+rule+"); many services allow nobody to ask", "")
+	case redis.HasErrorPrefix(err, "BUSY "):
+		return bad(Fault, "could not be looked at: the server is BUSY", "A script runs and runs, and the server does nothing else: nobody gets a lock, and leases are not renewed.",
 			"SCRIPT KILL, if it has written nothing; otherwise wait, or SHUTDOWN NOSAVE, and find out whose script it is.")
 	case isAnswer(err):
-		return Finding{Status: Unknown, Found: text + err.Error()}
+		return unknown(text, "")
 	}
-	return bad(Fault, text+"no answer: "+err.Error(),
+	return bad(Fault, "could not be looked at: no answer: "+text,
 		"The server has stopped answering while it was looked at, or the connection to it was cut. Locks that are held there cannot be renewed.",
 		"see whether it still runs, and look again.")
 }
 
-func isDisabled(err error) bool {
-	text := strings.ToLower(err.Error())
-	return strings.HasPrefix(text, "err ") &&
-		(strings.Contains(text, "unknown command") || strings.Contains(text, "unknown subcommand") || strings.Contains(text, "unsupported"))
-}
-
-// after says what was found before something could not be looked at.
-func (f Finding) after(found string) Finding {
-	f.Found = found + " " + f.Found
-	return f
-}
+// disabled is what a server says that has a command taken away.
+var disabled = regexp.MustCompile(`(?is)^err .*(unknown command|unknown subcommand|unsupported)`)
 
 // on says which server a finding is about.
 func (f Finding) on(n *node) Finding {
 	f.Servers = []string{n.addr}
 	return f
-}
-
-// everywhere asks each server that answers; those that do not are reported by the check server.
-func (p *patient) everywhere(look func(*node) Finding) []Finding {
-	return p.those(func(*node) bool { return true }, look)
-}
-
-// primaries asks each primary.
-func (p *patient) primaries(look func(*node) Finding) []Finding {
-	return p.those(func(n *node) bool { return !n.isReplica }, look)
-}
-
-func (p *patient) those(which func(*node) bool, look func(*node) Finding) []Finding {
-	var found []Finding
-	for _, n := range p.nodes {
-		if n.err == nil && which(n) {
-			found = append(found, look(n).on(n))
-		}
-	}
-	return found
 }
 
 // An oddity is what is wrong with an answer.

@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
@@ -33,27 +34,22 @@ func (n *node) readClock(ctx context.Context) (reading, error) {
 	return best, nil
 }
 
-// checkClocks compares the clock of each replica with that of its primary, and that of each primary with ours.
-func checkClocks(ctx context.Context, p *patient) []Finding {
+// checkClocks compares the clock of each primary with ours, and then that of each replica with its primary's.
+func checkClocks(ctx context.Context, p *patient) (found []Finding) {
 	primaries := map[int]reading{}
-	var found []Finding
-	for _, replicas := range []bool{false, true} {
-		for _, n := range p.nodes {
-			if n.err != nil || n.isReplica != replicas {
-				continue
-			}
-			r, err := n.readClock(ctx)
-			primary, known := primaries[n.shard]
-			switch {
-			case err != nil:
-				found = append(found, notSeen(err, "+time").on(n))
-			case !n.isReplica:
-				primaries[n.shard] = r
-				found = append(found, judgeOurs(r).on(n))
-			case known:
-				d := reading{ahead: r.ahead - primary.ahead, within: r.within + primary.within}
-				found = append(found, judgeReplicaClock(d, p.opts.ttl).on(n))
-			}
+	replicas := slices.DeleteFunc(p.reached(), func(n *node) bool { return !n.isReplica })
+	for _, n := range append(p.primaries(), replicas...) {
+		r, err := n.readClock(ctx)
+		primary, known := primaries[n.shard]
+		switch {
+		case err != nil:
+			found = append(found, notSeen(err, "+time").on(n))
+		case !n.isReplica:
+			primaries[n.shard] = r
+			found = append(found, judgeOurs(r).on(n))
+		case known:
+			d := reading{ahead: r.ahead - primary.ahead, within: r.within + primary.within}
+			found = append(found, judgeReplicaClock(d, p.opts.ttl).on(n))
 		}
 	}
 	return found
@@ -61,11 +57,10 @@ func checkClocks(ctx context.Context, p *patient) []Finding {
 
 // judgeOurs judges the clock of a primary by ours. Locks do not count on that, but people who compare logs do.
 func judgeOurs(r reading) Finding {
-	text := "the primary's clock is " + r.String() + " this machine's"
 	if r.ahead.Abs() <= time.Second+r.within {
 		return fine("the primary's clock agrees with this machine's within a second")
 	}
-	return bad(Warning, text,
+	return bad(Warning, "the primary's clock is "+r.String()+" this machine's",
 		"Leases count by the server's clock and are not harmed. Times that are shown, such as since when somebody waits, are wrong by that.",
 		"have both machines keep time by NTP: chronyc tracking.")
 }
@@ -89,8 +84,9 @@ func judgeReplicaClock(d reading, ttl time.Duration) Finding {
 
 // String says which of two clocks is ahead.
 func (r reading) String() string {
+	where := "ahead of"
 	if r.ahead < 0 {
-		return cli.Duration(-r.ahead) + " (± " + cli.Duration(r.within) + ") behind"
+		where = "behind"
 	}
-	return cli.Duration(r.ahead) + " (± " + cli.Duration(r.within) + ") ahead of"
+	return fmt.Sprintf("%s (± %s) %s", cli.Duration(r.ahead.Abs()), cli.Duration(r.within), where)
 }

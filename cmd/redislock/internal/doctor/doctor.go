@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
-	"github.com/seed-14de3678/redislock/internal/count"
 )
 
 // options are what the user has said.
@@ -88,15 +86,9 @@ func defineDoctor(flags *pflag.FlagSet) cli.Action {
 
 // act lists the checks, or runs them.
 func (o options) act(ctx context.Context, to cli.Streams) error {
-	var names []string
-	for _, name := range strings.Split(o.only, ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			names = append(names, name)
-		}
-	}
-	todo, err := chosen(names)
+	todo, err := chosen(o.only)
 	if err != nil {
-		return cli.UsageError(err.Error())
+		return err
 	}
 	if o.list {
 		return o.listed(to, todo)
@@ -160,16 +152,10 @@ func (p *patient) absent(todo []Check) []Finding {
 		return nil
 	}
 	var found []Finding
-	for i, n := range p.nodes {
+	for _, n := range p.nodes {
 		if n.err != nil {
-			found = append(found, p.serverIs(context.Background(), n, i == 0).on(n))
+			found = append(found, p.serverIs(context.Background(), n).on(n))
 		}
 	}
 	return merge("server", found)
-}
-
-// A tally as people read it.
-func tally(counts map[Status]int) string {
-	return fmt.Sprintf("%s, %s, %d unknown, %d ok",
-		count.Of(counts[Fault], "fault"), count.Of(counts[Warning], "warning"), counts[Unknown], counts[OK])
 }

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -8,31 +9,35 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/rights"
 	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
 // batch is how many keys a SCAN goes through at once: some tenths of a millisecond.
 const batch = 500
 
-// A harvest is what the scan of the keys has found. Names are those in Redis.
+// A harvest is what the scan of the keys has found.
 type harvest struct {
 	err     error  // the scan could not be made
 	rule    string // the right that was missing then
 	walked  int64
 	all     int64               // how many keys there are
 	partial bool                // not all were walked
-	endless []string            // keys of ours that have no TTL
-	lined   []string            // lock keys with a line
-	waited  []string            // lock keys with a line or an intent
+	names   map[string][]string // in Redis, by what they are: one of these, or the library of whose locks they look
 	beside  map[string]bool     // lock keys with anything beside them
-	foreign []string            // lock keys that hold something that is no lock
-	aliens  map[string][]string // lock keys that look like those of another library, by its name
 }
+
+const (
+	endless = "endless" // keys of ours that have no TTL
+	lined   = "lined"   // lock keys with a line
+	waited  = "waited"  // lock keys with a line or an intent
+	foreign = "foreign" // lock keys that hold something that is no lock
+)
 
 // harvested scans the keys, once for all checks.
 func (p *patient) harvested(ctx context.Context) *harvest {
 	if p.keys == nil {
-		p.keys = &harvest{beside: map[string]bool{}, aliens: map[string][]string{}}
+		p.keys = &harvest{names: map[string][]string{}, beside: map[string]bool{}}
 		p.keys.err = p.scanAll(ctx, p.keys)
 		p.keys.tidy(p.isScoped())
 	}
@@ -57,16 +62,9 @@ func (p *patient) isScoped() bool { return p.conn.Prefix != "" || p.opts.pattern
 func (p *patient) scanAll(ctx context.Context, h *harvest) error {
 	globs := []string{"*"}
 	if p.isScoped() {
-		pattern := p.opts.pattern
-		if pattern == "" {
-			pattern = "*"
-		}
-		globs = []string{escaped(p.conn.Prefix) + pattern, "redislock:*"}
+		globs = []string{rights.Escaped(p.conn.Prefix) + cmp.Or(p.opts.pattern, "*"), "redislock:*"}
 	}
-	for _, n := range p.nodes {
-		if n.err != nil || n.isReplica {
-			continue
-		}
+	for _, n := range p.primaries() {
 		h.all += n.rdb.DBSize(ctx).Val() // 0 if the user may not ask
 		for _, glob := range globs {
 			if err := p.scan(ctx, h, n, glob); err != nil {
@@ -76,11 +74,6 @@ func (p *patient) scanAll(ctx context.Context, h *harvest) error {
 		p.channels(ctx, h, n)
 	}
 	return nil
-}
-
-// escaped makes a prefix fit for a pattern, in which some characters mean something.
-func escaped(prefix string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(prefix)
 }
 
 // scan goes through one server.
@@ -121,19 +114,19 @@ func (h *harvest) look(ctx context.Context, n *node, names []string) error {
 		h.rule = "+type +pttl"
 		return err
 	}
-	samples, pipe := make([]redis.Cmder, len(names)), n.rdb.Pipeline()
+	samples, pipe := make([]*redis.Cmd, len(names)), n.rdb.Pipeline()
 	for i, name := range names {
 		switch kinds[i].Val() {
 		case "string":
-			samples[i] = pipe.GetRange(ctx, name, 0, sampleBytes-1)
+			samples[i] = pipe.Do(ctx, "getrange", name, 0, sampleBytes-1)
 		case "hash":
-			samples[i] = pipe.HRandField(ctx, name, 1)
+			samples[i] = pipe.Do(ctx, "hrandfield", name, 1)
 		case "zset":
-			samples[i] = pipe.ZRange(ctx, name, -1, -1)
+			samples[i] = pipe.Do(ctx, "zrange", name, -1, -1)
 		}
 	}
 	_, err := pipe.Exec(ctx)
-	if err != nil && !errors.Is(err, redis.Nil) && !strings.HasPrefix(err.Error(), "WRONGTYPE") { // one that has changed meanwhile
+	if err != nil && !errors.Is(err, redis.Nil) && !redis.HasErrorPrefix(err, "WRONGTYPE") { // one that has changed meanwhile
 		h.rule = "+getrange +hrandfield +zrange"
 		return err
 	}
@@ -144,52 +137,49 @@ func (h *harvest) look(ctx context.Context, n *node, names []string) error {
 }
 
 // sampleOf is the text that was read of a key.
-func sampleOf(cmd redis.Cmder) string {
-	switch cmd := cmd.(type) {
-	case *redis.StringCmd:
-		return cmd.Val()
-	case *redis.StringSliceCmd:
-		return strings.Join(cmd.Val(), "")
+func sampleOf(cmd *redis.Cmd) string {
+	if cmd == nil {
+		return ""
 	}
-	return ""
+	if all, err := cmd.StringSlice(); err == nil {
+		return strings.Join(all, "")
+	}
+	text, _ := cmd.Text()
+	return text
 }
 
 // take enters one key.
-func (h *harvest) take(name, kind, sample string, endless bool) {
-	if purpose, key, ok := slot.Apart(name); ok {
+func (h *harvest) take(name, kind, sample string, isEndless bool) {
+	purpose, key, isBeside := slot.Apart(name)
+	if isBeside {
 		h.beside[key] = true
-		if purpose == "line" {
-			h.lined = append(h.lined, key)
-		}
-		if purpose == "line" || purpose == "intent" {
-			h.waited = append(h.waited, key)
-		}
-		if endless {
-			h.endless = append(h.endless, name)
-		}
-		return
+	}
+	if purpose == "line" {
+		h.enter(lined, key)
+	}
+	if purpose == "line" || purpose == "intent" {
+		h.enter(waited, key)
 	}
 	switch library := libraryOf(kind, sample); {
-	case library == ours && endless:
-		h.endless = append(h.endless, name)
-	case library != redisson && (endless || kind != "string" && kind != "zset" && kind != "none"):
-		h.foreign = append(h.foreign, name)
+	case isEndless && (isBeside || library == ours):
+		h.enter(endless, name)
+	case isBeside:
+	case library != redisson && (isEndless || kind != "string" && kind != "zset" && kind != "none"):
+		h.enter(foreign, name)
 	case library != "" && library != ours:
-		h.aliens[library] = append(h.aliens[library], name)
+		h.enter(library, name)
 	}
 }
+
+func (h *harvest) enter(what, name string) { h.names[what] = append(h.names[what], name) }
 
 // channels looks for the channels on which those wait who want a lock of Redisson. That the user may not ask is no matter: the
 // locks themselves are found by their keys.
 func (p *patient) channels(ctx context.Context, h *harvest, n *node) {
-	names, err := n.rdb.PubSubChannels(ctx, redissonChannel+"*").Result()
-	if err != nil {
-		return
-	}
-	for _, name := range names {
+	for _, name := range n.rdb.PubSubChannels(ctx, redissonChannel+"*").Val() {
 		key := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(name, redissonChannel), ":{"), "}")
 		if key != "" && strings.HasPrefix(key, p.conn.Prefix) {
-			h.aliens[redisson] = append(h.aliens[redisson], key)
+			h.enter(redisson, key)
 		}
 	}
 }
@@ -197,22 +187,11 @@ func (p *patient) channels(ctx context.Context, h *harvest, n *node) {
 // tidy leaves out what was met twice. If nobody has said which keys are locks, a lock of another library, or a foreign key, matters
 // only where this one has stored something beside a key of that name.
 func (h *harvest) tidy(scoped bool) {
-	for library, names := range h.aliens {
-		if !scoped {
+	for what, names := range h.names {
+		if !scoped && (what == foreign || meets[what] != "") {
 			names = slices.DeleteFunc(names, func(name string) bool { return !h.beside[name] })
 		}
 		slices.Sort(names)
-		if names = slices.Compact(names); len(names) > 0 {
-			h.aliens[library] = names
-		} else {
-			delete(h.aliens, library)
-		}
-	}
-	if !scoped {
-		h.foreign = slices.DeleteFunc(h.foreign, func(name string) bool { return !h.beside[name] })
-	}
-	for _, list := range []*[]string{&h.endless, &h.foreign, &h.lined, &h.waited} {
-		slices.Sort(*list)
-		*list = slices.Compact(*list)
+		h.names[what] = slices.Compact(names)
 	}
 }

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
@@ -45,6 +47,11 @@ func TestJudgeVersion(t *testing.T) {
 	}
 }
 
+// judged is what a check finds on a server that has said so by INFO and by CONFIG GET.
+func judged(look func(context.Context, *exam) Finding, info, config string) Finding {
+	return new(patient).look(context.Background(), &node{info: pairs(info), config: pairs(config)}, look)
+}
+
 func TestJudges(t *testing.T) {
 	t.Parallel()
 	ms := func(n int) times { return slices.Repeat(times{time.Duration(n) * time.Millisecond}, tries) }
@@ -59,17 +66,22 @@ func TestJudges(t *testing.T) {
 		status Status
 		text   string
 	}{
-		"memory free":           {judgeMemory(50, 100), OK, "50 %"},
-		"memory nearly full":    {judgeMemory(95, 100), Warning, "95 %"},
-		"memory full":           {judgeMemory(101, 100), Fault, "101 %"},
-		"connections free":      {judgeCount(10, 100, 0), OK, "10 of 100"},
-		"connections used up":   {judgeCount(96, 100, 0), Fault, "96 of 100"},
-		"connections nearly":    {judgeCount(85, 100, 0), Warning, "85 of 100"},
-		"connections refused":   {judgeCount(1, 100, 3), Warning, "3 were refused"},
-		"buffers empty":         {judgeBuffers(32<<20, 8<<20, nil), OK, "8.0 MiB"},
-		"buffers full":          {judgeBuffers(32<<20, 8<<20, waiting(clients)), Warning, "1 subscriber of 2"},
-		"buffers without limit": {judgeBuffers(0, 0, waiting(clients)), OK, "no limit"},
-		"buffers, a hard limit": {judgeBuffers(1000, 0, nil), Warning, "1000 bytes"},
+		"memory free":           {judged(checkMemory, "used_memory=50", "maxmemory=100"), OK, "50 %"},
+		"memory nearly full":    {judged(checkMemory, "used_memory=95", "maxmemory=100"), Warning, "95 %"},
+		"memory full":           {judged(checkMemory, "used_memory=101", "maxmemory=100"), Fault, "101 %"},
+		"log not written":       {judged(checkPersistence, "aof_enabled=1,aof_last_write_status=err", ""), Fault, "append-only file cannot"},
+		"snapshot not written":  {judged(checkPersistence, "rdb_last_bgsave_status=err", ""), Fault, "last snapshot"},
+		"all was written":       {judged(checkPersistence, "aof_enabled=1,aof_last_write_status=ok,rdb_last_bgsave_status=ok", "appendfsync=always"), OK, "every lock"},
+		"connections used up":   {judged(checkConnections, "connected_clients=96", "maxclients=100"), Fault, "96 of 100"},
+		"connections nearly":    {judged(checkConnections, "connected_clients=85", "maxclients=100"), Warning, "85 of 100"},
+		"connections refused":   {judged(checkConnections, "rejected_connections=3", "maxclients=100"), Warning, "3 were refused"},
+		"connections free":      {judged(checkConnections, "connected_clients=10", "maxclients=100,timeout=0,tcp-keepalive=1"), OK, "10 of 100"},
+		"one that is not known": {judged(checkConnections, "", "maxclients=100"), Unknown, "there are connections left; when one is closed could not be looked at"},
+		"no number":             {judged(checkConnections, "", "maxclients=many"), Unknown, `maxclients is "many", which is no number`},
+		"buffers empty":         {judgeBuffers(leastOf([]string{"33554432", "8388608"}), ""), OK, "8.0 MiB"},
+		"buffers full":          {judgeBuffers(leastOf([]string{"33554432", "8388608"}), clients), Warning, "1 subscriber of 2"},
+		"buffers without limit": {judgeBuffers(0, clients), OK, "no limit"},
+		"buffers, a hard limit": {judgeBuffers(leastOf([]string{"1000", "0"}), ""), Warning, "1000 bytes"},
 		"near":                  {judgeLatency(ms(1), ms(2)), OK, "p99 2.0ms"},
 		"far":                   {judgeLatency(ms(80), ms(80)), Warning, "80ms"},
 		"out of reach":          {judgeLatency(ms(1500), ms(1500)), Fault, "1.5s"},
@@ -82,23 +94,26 @@ func TestJudges(t *testing.T) {
 		"busy":                  {notSeen(world.Refusal("BUSY Redis is busy running a script."), "+info"), Fault, "BUSY"},
 		"disabled":              {notSeen(world.Refusal("ERR unknown command 'CONFIG'"), "+config|get"), Unknown, "many services"},
 		"forbidden":             {notSeen(world.Refusal("NOPERM no"), "+config|get"), Unknown, "needs +config|get"},
-		"clock of a replica":    {judgeReplicaClock(reading{500 * time.Millisecond, time.Millisecond}, 10*time.Second), Fault, "500ms"},
-		"clock nobody knows":    {judgeReplicaClock(reading{0, time.Second}, 10*time.Second), Unknown, "too slow to tell"},
-		"clock, longer ttl":     {judgeReplicaClock(reading{500 * time.Millisecond, time.Millisecond}, time.Minute), OK, "1m00s"},
 	} {
-		if tt.got.Status != tt.status || !strings.Contains(tt.got.Found, tt.text) {
-			t.Errorf("%s: %+v, want %s and %q", name, tt.got, tt.status, tt.text)
-		}
-		if (tt.got.Status == Warning || tt.got.Status == Fault) && (tt.got.Means == "" || tt.got.Mend == "") {
-			t.Errorf("%s: it does not say what it means or how to mend it: %+v", name, tt.got)
-		}
+		wantJudged(t, name, tt.got, tt.status, tt.text)
+	}
+}
+
+// wantJudged checks a finding. One that is bad says what it means, and how to mend it.
+func wantJudged(t *testing.T, name string, got Finding, status Status, text string) {
+	t.Helper()
+	if got.Status != status || !strings.Contains(got.Found, text) {
+		t.Errorf("%s: %+v, want %s and %q", name, got, status, text)
+	}
+	if (status == Warning || status == Fault) && (got.Means == "" || got.Mend == "") {
+		t.Errorf("%s: it does not say what it means or how to mend it: %+v", name, got)
 	}
 }
 
 // A primary has those replicas that are online and have said something of late.
 func TestJudgePrimary(t *testing.T) {
 	t.Parallel()
-	const good, late = "state=online,lag=0", "state=online,lag=10"
+	const good, late = "online,lag=0", "online,lag=10"
 	for name, tt := range map[string]struct {
 		slaves   []string
 		expected int
@@ -107,38 +122,21 @@ func TestJudgePrimary(t *testing.T) {
 	}{
 		"all":                         {[]string{good, good}, 2, OK, "2 replicas of 2"},
 		"one that is just in time":    {[]string{good, late}, 2, OK, "2 replicas of 2"},
-		"one that is late":            {[]string{good, "state=online,lag=11"}, 2, Fault, "1 replica of 2"},
-		"one that gets its snapshot":  {[]string{"state=send_bulk,lag=0", good}, 2, Fault, "1 replica of 2"},
-		"one that does not say":       {[]string{"state=online", good}, 2, Fault, "1 replica of 2"},
-		"one that says what is none":  {[]string{"state=online,lag=x", good}, 2, Fault, "1 replica of 2"},
+		"one that is late":            {[]string{good, "online,lag=11"}, 2, Fault, "1 replica of 2"},
+		"one that gets its snapshot":  {[]string{"send_bulk,lag=0", good}, 2, Fault, "1 replica of 2"},
+		"one that does not say":       {[]string{"online", good}, 2, Fault, "1 replica of 2"},
+		"one that says what is none":  {[]string{"online,lag=x", good}, 2, Fault, "1 replica of 2"},
 		"none":                        {nil, 1, Fault, "0 replicas of 1"},
 		"none, and none is to be":     {nil, 0, OK, "no replicas"},
-		"none of those that are away": {[]string{"state=wait_bgsave,lag=0"}, 0, OK, "no replicas"},
+		"none of those that are away": {[]string{"wait_bgsave,lag=0"}, 0, OK, "no replicas"},
 		"more than there are to be":   {[]string{good, good}, 1, Warning, "2 replicas connected, 1 configured"},
-		"more, but one is away":       {[]string{good, "state=online,lag=99"}, 1, OK, "1 replica of 1"},
+		"more, but one is away":       {[]string{good, "online,lag=99"}, 1, OK, "1 replica of 1"},
 	} {
 		info := map[string]string{}
 		for i, slave := range tt.slaves {
-			info[fmt.Sprint("slave", i)] = "ip=127.0.0.1,port=1," + slave
+			info[fmt.Sprint("slave", i)] = "ip=127.0.0.1,port=1,state=" + slave
 		}
-		if f := judgePrimary(&node{info: info}, tt.expected); f.Status != tt.status || !strings.Contains(f.Found, tt.text) {
-			t.Errorf("%s: %+v, want %s and %q", name, f, tt.status, tt.text)
-		}
-	}
-}
-
-func TestCannotWrite(t *testing.T) {
-	t.Parallel()
-	for text, info := range map[string]map[string]string{
-		"append-only file": {"aof_enabled": "1", "aof_last_write_status": "err"},
-		"last snapshot":    {"rdb_last_bgsave_status": "err"},
-	} {
-		if f, failed := (&node{info: info}).cannotWrite(); !failed || f.Status != Fault || !strings.Contains(f.Found, text) {
-			t.Errorf("%v: %+v", info, f)
-		}
-	}
-	if f, failed := (&node{info: map[string]string{"aof_enabled": "1", "aof_last_write_status": "ok", "rdb_last_bgsave_status": "ok"}}).cannotWrite(); failed {
-		t.Errorf("all was written: %+v", f)
+		wantJudged(t, name, (&node{info: info}).judgePrimary(tt.expected), tt.status, tt.text)
 	}
 }
 
@@ -177,9 +175,7 @@ func TestReport(t *testing.T) {
 	}
 	var b strings.Builder
 	r := newReport(&b, false, true)
-	if err := r.add(merged); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, r.add(merged))
 	lines := strings.Split(b.String(), "\n")
 	if want := "fault    eviction      found (a:1, c:1)"; lines[0] != want || strings.Contains(b.String(), "\x1b") {
 		t.Errorf("%q, want %q", lines[0], want)
@@ -189,7 +185,9 @@ func TestReport(t *testing.T) {
 			t.Errorf("%d characters: %q", len(line), line)
 		}
 	}
-	if got := tally(r.counts); got != "1 fault, 0 warnings, 0 unknown, 3 ok" {
+	b.Reset()
+	check.NoError(t, r.end(2, "cache-1"))
+	if got := b.String(); got != "\n2 checks of cache-1: 1 fault, 0 warnings, 0 unknown, 3 ok\n" {
 		t.Error(got)
 	}
 }

@@ -16,30 +16,48 @@ import (
 
 const token = "0123456789abcdefABCDEQ" // 22 characters of base64url
 
-// Locks of other libraries are found under a prefix, under a pattern, and where both libraries use a name.
-func TestLibraries(t *testing.T) {
+// Locks of other libraries, and keys that nobody can lock, are found under a prefix, under a pattern, and where somebody of ours
+// wants the same name.
+func TestKeysOfOthers(t *testing.T) {
 	t.Parallel()
 	rdb := redistest.Start(t, redistest.Redis).Client(t)
 	ctx := t.Context()
 	check.NoError(t, rdb.Set(ctx, "lock:bsm", token+"host=a", time.Minute).Err())
 	check.NoError(t, rdb.Set(ctx, "lock:redsync", "MDEyMzQ1Njc4OWFiY2RlZg==", time.Minute).Err())
 	check.NoError(t, rdb.HSet(ctx, "lock:redisson", "01234567-89ab-cdef-0123-456789abcdef:1", 1).Err())
-	check.NoError(t, rdb.Set(ctx, "lock:other", "a value of a cache", time.Minute).Err())
+	check.NoError(t, rdb.Set(ctx, "lock:own", "a token of its own", time.Hour).Err())
+	check.NoError(t, rdb.Set(ctx, "lock:endless", token, 0).Err()) // of a lock, which the check lifetimes tells
 	check.NoError(t, rdb.HSet(ctx, "lock:hash", "field", "value").Err())
-	for _, tt := range []struct{ library, key string }{{bsm, "lock:bsm"}, {redsync, "lock:redsync"}, {redisson, "lock:redisson"}} {
-		text := "1 key that looks like a lock of " + tt.library + ": " + tt.key
-		want(t, examined(t, rdb, "libraries", prefixed), Warning, text)
-		want(t, examined(t, rdb, "libraries", func(p *patient) { p.opts.pattern = "lock:*" }), Warning, text)
+	check.NoError(t, rdb.Set(ctx, "lock:text", "17", 0).Err())
+	check.NoError(t, rdb.RPush(ctx, "lock:list", "17").Err())
+	check.NoError(t, rdb.Expire(ctx, "lock:list", time.Hour).Err())
+	check.NoError(t, rdb.HSet(ctx, "data", "field", "value").Err())
+	for _, scope := range []func(*patient){prefixed, func(p *patient) { p.opts.pattern = "lock:*" }} {
+		found := examined(t, rdb, "libraries", scope)
+		for library, key := range map[string]string{bsm: "lock:bsm", redsync: "lock:redsync", redisson: "lock:redisson"} {
+			want(t, found, Warning, "1 key that looks like a lock of "+library+": "+key)
+		}
+		want(t, examined(t, rdb, "foreign", scope), Fault, "3 keys are foreign: lock:hash, lock:list, lock:text")
 	}
 	want(t, examined(t, rdb, "libraries", elsewhere), OK, "no key")
+	want(t, examined(t, rdb, "foreign", elsewhere), OK, "no key there is foreign")
 	want(t, examined(t, rdb, "libraries"), OK, "no name is used by another library")
+	want(t, examined(t, rdb, "foreign"), OK, "--prefix or PATTERN finds more")
 
-	// Both use one name: somebody of ours stands in line for it.
-	check.NoError(t, rdb.ZAdd(ctx, "redislock:line:{lock:bsm}", redis.Z{Member: "entry"}).Err())
-	found := examined(t, rdb, "libraries")
-	want(t, found, Warning, bsm+": lock:bsm")
-	if len(found) != 1 {
-		t.Errorf("only one name is used by both: %s", list(found))
+	for _, key := range []string{"lock:bsm", "data"} { // in which somebody of ours stands in line
+		check.NoError(t, rdb.ZAdd(ctx, "redislock:line:{"+key+"}", redis.Z{Member: "entry"}).Err())
+	}
+	for name, tt := range map[string]struct {
+		status     Status
+		text, mend string
+	}{
+		"libraries": {Warning, bsm + ": lock:bsm", "another prefix"},
+		"foreign":   {Fault, "1 key is foreign: data", "redislock show --redis cache-1 KEY says"},
+	} {
+		found := examined(t, rdb, name, func(p *patient) { p.opts.redis.URL = "cache-1" })
+		if want(t, found, tt.status, tt.text); len(found) != 1 || !strings.Contains(found[0].Mend, tt.mend) {
+			t.Errorf("want one finding, with %q in %s", tt.mend, list(found))
+		}
 	}
 	p := rdb.Subscribe(ctx, "redisson_lock__channel:{lock:waited}")
 	defer p.Close()

@@ -25,27 +25,29 @@ func (h *harvest) scanned(text string) Finding {
 
 // checkLifetimes looks for keys of ours that have no TTL.
 func checkLifetimes(_ context.Context, _ *patient, h *harvest) []Finding {
-	if len(h.endless) == 0 {
+	names := h.names[endless]
+	if len(names) == 0 {
 		return []Finding{h.scanned("every key of a lock has a TTL")}
 	}
-	return []Finding{bad(Fault, fmt.Sprintf("%s of locks without a TTL: %s", count.Of(len(h.endless), "key"), some(h.endless)),
+	return []Finding{bad(Fault, fmt.Sprintf("%s of locks without a TTL: %s", count.Of(len(names), "key"), some(names)),
 		"They never end, and the library takes a key without a TTL for something that is no lock: nobody can obtain it. Something else has written them, or has taken the TTL away (PERSIST, RESTORE, a copy without it).",
 		"find out what has done that; then redis-cli DEL KEY, if nobody works under it.")}
 }
 
 // checkForeign looks for keys that nobody can lock.
 func checkForeign(_ context.Context, p *patient, h *harvest) []Finding {
+	names := h.names[foreign]
 	switch {
-	case len(h.foreign) == 0 && p.isScoped():
+	case len(names) == 0 && p.isScoped():
 		return []Finding{h.scanned("no key there is foreign")}
-	case len(h.foreign) == 0:
+	case len(names) == 0:
 		return []Finding{h.scanned("no key beside which something of a lock stands is foreign (--prefix or PATTERN finds more)")}
 	}
 	shows := p.opts.redis.Propose("show", "KEY")
 	if p.conn.Prefix != "" {
 		shows += ", without the prefix in KEY,"
 	}
-	return []Finding{bad(Fault, fmt.Sprintf("%s foreign: %s", count.Either(len(h.foreign), "key is", "keys are"), some(h.foreign)),
+	return []Finding{bad(Fault, fmt.Sprintf("%s foreign: %s", count.Either(len(names), "key is", "keys are"), some(names)),
 		"They hold something that is no lock: a string without a TTL, or another type. The library never overwrites that, so nobody can lock these keys: every Obtain is refused (ModeForeign).",
 		"give data and locks names of their own, such as lock: before those of locks. "+shows+" says what a key holds; redis-cli DEL KEY, if nobody needs that.")}
 }
@@ -63,29 +65,20 @@ func some(names []string) string {
 	return strings.Join(shown, ", ")
 }
 
-// checkLines looks for waiters that have not asked for 15 s.
-func checkLines(ctx context.Context, p *patient, h *harvest) []Finding {
-	return p.inspected(ctx, h.lined, func(_ *redislock.Client, states []redislock.KeyState) ([]Finding, error) {
-		return []Finding{h.judgeLines(states, p.opts.redis.Propose("show", "KEY"))}, nil
-	})
-}
-
 // inspected judges those of some keys in Redis that stand behind the prefix.
-func (p *patient) inspected(ctx context.Context, names []string, judge func(*redislock.Client, []redislock.KeyState) ([]Finding, error)) []Finding {
+func (p *patient) inspected(ctx context.Context, names []string, judge func(*redislock.Client, []redislock.KeyState) ([]Finding, error)) (found []Finding) {
 	client := p.conn.Client()
 	defer client.Close()
 	states, err := p.inspect(ctx, client, names)
-	var found []Finding
 	if err == nil {
 		found, err = judge(client, states)
 	}
 	if err != nil {
-		return []Finding{{Status: Unknown, Found: "could not be looked at: " + err.Error()}}
+		return []Finding{unknown(err.Error(), "")}
 	}
 	return found
 }
 
-// inspect looks at those of some keys in Redis that stand behind the prefix.
 func (p *patient) inspect(ctx context.Context, client *redislock.Client, names []string) (states []redislock.KeyState, err error) {
 	var keys []string
 	for _, name := range names {
@@ -103,57 +96,56 @@ func (p *patient) inspect(ctx context.Context, client *redislock.Client, names [
 	return states, nil
 }
 
-// checkDeadlocks looks for callers who wait for each other.
-func checkDeadlocks(ctx context.Context, p *patient, h *harvest) []Finding {
-	return p.inspected(ctx, h.waited, func(client *redislock.Client, states []redislock.KeyState) ([]Finding, error) {
-		circles, err := tree.Circles(ctx, p.conn, client.Inspect, states)
-		return h.judgeCircles(circles, p.opts.redis.Propose("tree", "--deadlocks")), err
+// checkLines looks for waiters that have not asked for 15 s.
+func checkLines(ctx context.Context, p *patient, h *harvest) []Finding {
+	return p.inspected(ctx, h.names[lined], func(_ *redislock.Client, states []redislock.KeyState) ([]Finding, error) {
+		dead, lines := 0, 0
+		var where []string
+		for _, s := range states {
+			if len(s.Line) > 0 {
+				lines++
+			}
+			if n := cli.Gone(s); n > 0 {
+				dead += n
+				where = append(where, s.Key)
+			}
+		}
+		if dead == 0 {
+			return []Finding{h.scanned("no waiters that are gone in " + count.Of(lines, "line"))}, nil
+		}
+		return []Finding{bad(Warning, fmt.Sprintf("%s gone in the lines of %s", count.Of(dead, "waiter"), some(where)),
+			"They have not asked for 15 s or more: their processes were killed, hang, or are cut off from the server. They are passed over, so nobody waits for them for long; but where they come from, work is not done.",
+			p.opts.redis.Propose("show", "KEY")+" says who they are. Look at those processes.")}, nil
 	})
 }
 
-func (h *harvest) judgeCircles(circles []tree.Circle, looks string) (found []Finding) {
-	if text := tree.Told(circles, true); text != "" {
-		found = append(found, bad(Fault, text,
-			"Nobody in it can go on until one of them gives up, or loses its lease. Whoever comes for one of these keys waits, too.",
-			looks+" says which key to break. Then obtain all keys as one set, or in one order; or bound the waits with Options.Wait."))
-	}
-	if text := tree.Told(circles, false); text != "" {
-		found = append(found, bad(Warning, text,
-			"Processes hold what others of these wait for; another goroutine may free it in a moment. A circle that stands for minutes is a deadlock.",
-			"look again with "+looks+". WithCaller gives each request an id, with which it is certain, or no circle at all."))
-	}
-	if len(found) == 0 {
-		found = append(found, h.scanned("nobody waits for somebody who waits for him"))
-	}
-	return found
-}
-
-func (h *harvest) judgeLines(states []redislock.KeyState, shows string) Finding {
-	dead, lines := 0, 0
-	var where []string
-	for _, s := range states {
-		n := cli.Gone(s)
-		if len(s.Line) > 0 {
-			lines++
+// checkDeadlocks looks for callers who wait for each other.
+func checkDeadlocks(ctx context.Context, p *patient, h *harvest) []Finding {
+	return p.inspected(ctx, h.names[waited], func(client *redislock.Client, states []redislock.KeyState) (found []Finding, err error) {
+		circles, err := tree.Circles(ctx, p.conn, client.Inspect, states)
+		looks := p.opts.redis.Propose("tree", "--deadlocks")
+		if text := tree.Told(circles, true); text != "" {
+			found = append(found, bad(Fault, text,
+				"Nobody in it can go on until one of them gives up, or loses its lease. Whoever comes for one of these keys waits, too.",
+				looks+" says which key to break. Then obtain all keys as one set, or in one order; or bound the waits with Options.Wait."))
 		}
-		if n > 0 {
-			dead += n
-			where = append(where, s.Key)
+		if text := tree.Told(circles, false); text != "" {
+			found = append(found, bad(Warning, text,
+				"Processes hold what others of these wait for; another goroutine may free it in a moment. A circle that stands for minutes is a deadlock.",
+				"look again with "+looks+". WithCaller gives each request an id, with which it is certain, or no circle at all."))
 		}
-	}
-	if dead == 0 {
-		return h.scanned(fmt.Sprintf("no waiters that are gone in %s", count.Of(lines, "line")))
-	}
-	return bad(Warning, fmt.Sprintf("%s in the lines of %s", count.Of(dead, "waiter")+" gone", some(where)),
-		"They have not asked for 15 s or more: their processes were killed, hang, or are cut off from the server. They are passed over, so nobody waits for them for long; but where they come from, work is not done.",
-		shows+" says who they are. Look at those processes.")
+		if len(found) == 0 {
+			found = append(found, h.scanned("nobody waits for somebody who waits for him"))
+		}
+		return found, err
+	})
 }
 
 // checkLibraries looks for locks of others.
 func checkLibraries(_ context.Context, p *patient, h *harvest) []Finding {
 	var found []Finding
 	for _, library := range []string{bsm, redsync, redisson} {
-		if names := h.aliens[library]; len(names) > 0 {
+		if names := h.names[library]; len(names) > 0 {
 			found = append(found, bad(Warning, fmt.Sprintf("%s that looks like a lock of %s: %s", count.Of(len(names), "key"), library, some(names)), meets[library],
 				"let all programs that lock the same things use one library; or give the names of one of them another prefix."))
 		}

@@ -6,29 +6,16 @@ import (
 	"strings"
 )
 
-// checkEviction looks at the policy.
-func checkEviction(_ context.Context, p *patient) []Finding {
-	return p.everywhere(func(n *node) Finding {
-		policy, err := n.setting("maxmemory-policy")
-		if err != nil {
-			return notSeen(err, "+config|get or +info")
-		}
-		limit, err := n.number("maxmemory")
-		if err != nil {
-			return notSeen(err, "+config|get or +info")
-		}
-		return judgeEviction(policy, limit)
-	})
-}
-
 // evicts says which keys a policy takes first.
 var evicts = map[string]string{
 	"volatile": "keys that have a TTL, as every lock has, and no others",
 	"allkeys":  "any key, a lock as well as other data",
 }
 
-func judgeEviction(policy string, limit int64) Finding {
+// checkEviction looks at the policy.
+func checkEviction(_ context.Context, e *exam) Finding {
 	const mend = "CONFIG SET maxmemory-policy noeviction, and in redis.conf; or give locks a server of their own. With noeviction a full server refuses new locks, and keeps those that are held."
+	policy, limit := e.setting("maxmemory-policy", byEither), e.number("maxmemory", byEither)
 	kind, how, _ := strings.Cut(policy, "-")
 	which, known := evicts[kind]
 	switch {
@@ -47,34 +34,22 @@ func judgeEviction(policy string, limit int64) Finding {
 
 // bytes as people read them.
 func bytes(n int64) string {
-	for _, unit := range []struct {
-		size int64
-		name string
-	}{{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
-		if n >= unit.size {
-			return fmt.Sprintf("%.1f %s", float64(n)/float64(unit.size), unit.name)
+	for i, unit := range []string{"GiB", "MiB", "KiB"} {
+		if size := int64(1) << (30 - 10*i); n >= size {
+			return fmt.Sprintf("%.1f %s", float64(n)/float64(size), unit)
 		}
 	}
 	return fmt.Sprintf("%d bytes", n)
 }
 
 // checkMemory looks at how full it is.
-func checkMemory(_ context.Context, p *patient) []Finding {
-	return p.everywhere(func(n *node) Finding {
-		limit, err := n.number("maxmemory")
-		switch {
-		case err != nil:
-			return notSeen(err, "+config|get or +info")
-		case limit == 0:
-			return fine("there is no maxmemory")
-		case n.infoErr != nil:
-			return notSeen(n.infoErr, "+info")
-		}
-		return judgeMemory(n.count("used_memory")-n.count("mem_not_counted_for_evict"), limit)
-	})
-}
-
-func judgeMemory(used, limit int64) Finding {
+func checkMemory(_ context.Context, e *exam) Finding {
+	limit := e.number("maxmemory", byEither)
+	if limit == 0 {
+		return fine("there is no maxmemory")
+	}
+	e.answered(e.infoErr, byInfo)
+	used := e.count("used_memory") - e.count("mem_not_counted_for_evict")
 	share := 100 * used / limit
 	text := fmt.Sprintf("%s of %s are in use (%d %%)", bytes(used), bytes(limit), share)
 	const mend = "CONFIG SET maxmemory to more, or find out what fills it: redis-cli --bigkeys."
@@ -85,4 +60,49 @@ func judgeMemory(used, limit int64) Finding {
 		return bad(Warning, text, "When it is full, scripts that take or renew locks are refused with OOM, or keys are evicted.", mend)
 	}
 	return fine("%s", text)
+}
+
+const (
+	forgets = "Whoever asks first after the restart gets a lock that somebody else still holds."
+	uptime  = "make every Client WithMinUptime of at least your longest ttl, so that a server that has just restarted grants nothing; or "
+)
+
+// checkPersistence looks at whether writes to the disk fail, and at what a restart keeps.
+func checkPersistence(_ context.Context, e *exam) Finding {
+	const look = "look at the server's log, and for space on its disk and the rights of its directory."
+	switch {
+	case e.info["aof_enabled"] == "1" && e.info["aof_last_write_status"] == "err":
+		return bad(Fault, "the append-only file cannot be written", "The server refuses every write until it can: nobody gets a lock, and leases are not renewed.", look)
+	case e.info["rdb_last_bgsave_status"] == "err" && e.config["stop-writes-on-bgsave-error"] != "no":
+		return bad(Fault, "the last snapshot could not be written", "The server refuses every write (MISCONF): nobody gets a lock, and leases are not renewed.", look)
+	case e.setting("appendonly", byEither) != "yes":
+		return e.withoutLog()
+	}
+	const mend = uptime + "CONFIG SET appendfsync always, which costs an fsync for each write."
+	e.known = "there is an append-only file; how often it is written to the disk"
+	switch fsync := e.setting("appendfsync", byConfig); fsync {
+	case "always":
+		return fine("append-only file with appendfsync always: a restart keeps every lock")
+	case "everysec":
+		return bad(Warning, "append-only file with appendfsync everysec: a crash of the machine forgets the locks of the last second or two", forgets, mend)
+	default:
+		return bad(Warning, fmt.Sprintf("append-only file with appendfsync %s: a crash of the machine forgets locks of up to half a minute", fsync), forgets, mend)
+	}
+}
+
+// withoutLog judges a server without an append-only file.
+func (n *node) withoutLog() Finding {
+	snapshots, err := n.setting("save")
+	text := "no append-only file, only snapshots: a restart forgets the locks since the last one"
+	switch {
+	case err != nil:
+		text = "no append-only file: a restart forgets locks"
+	case snapshots == "":
+		text = "no append-only file and no snapshots: a restart forgets every lock"
+	}
+	means := forgets
+	if n.count("connected_slaves") > 0 {
+		means += " If the primary restarts by itself before a replica has taken its place, the replicas forget them as well."
+	}
+	return bad(Warning, text, means, uptime+"CONFIG SET appendonly yes and appendfsync always, and in redis.conf.")
 }

@@ -3,7 +3,6 @@ package doctor
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -80,19 +79,6 @@ func (n *node) setting(name string) (string, error) {
 		return "", n.configErr
 	}
 	return "", oddity("ERR unsupported: there is no setting " + name)
-}
-
-// number is a setting that is a number.
-func (n *node) number(name string) (int64, error) {
-	text, err := n.setting(name)
-	if err != nil {
-		return 0, err
-	}
-	value, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return 0, oddity(fmt.Sprintf("the setting %s is %q, which is no number", name, text))
-	}
-	return value, nil
 }
 
 // count is a number in INFO, 0 if it is not there.

@@ -58,6 +58,16 @@ func (p *patient) close() {
 	}
 }
 
+// reached are the servers that answer.
+func (p *patient) reached() []*node {
+	return slices.DeleteFunc(slices.Clone(p.nodes), func(n *node) bool { return n.err != nil })
+}
+
+// primaries are those that answer.
+func (p *patient) primaries() []*node {
+	return slices.DeleteFunc(p.reached(), func(n *node) bool { return n.isReplica })
+}
+
 // bounded makes a client of one server that is not waited for longer than people wait, with the credentials of these options.
 func bounded(o *redis.Options, addr string) *redis.Client {
 	return redis.NewClient(&redis.Options{
@@ -177,31 +187,26 @@ func (p *patient) findCluster(ctx context.Context, rdb *redis.ClusterClient) err
 		StreamingCredentialsProvider: o.StreamingCredentialsProvider,
 	}
 	shards := map[string]int{} // by the address of any node
-	for _, s := range slots {
-		shard, known := shards[s.Nodes[0].Addr]
-		if !known {
-			shard = len(shards)
+	add := func(addr, primary string, otherwise int, isReplica bool) {
+		if _, seen := shards[addr]; seen {
+			return
 		}
+		shard, known := shards[primary]
+		if !known {
+			shard = otherwise
+		}
+		shards[addr] = shard
+		p.add(ctx, plain, addr, shard, isReplica)
+	}
+	for _, s := range slots {
 		for i, one := range s.Nodes {
-			if _, seen := shards[one.Addr]; !seen {
-				shards[one.Addr] = shard
-				p.add(ctx, plain, one.Addr, shard, i > 0)
-			}
+			add(one.Addr, s.Nodes[0].Addr, len(shards), i > 0)
 		}
 	}
 	// Nodes that have failed are not among these. A user who may not ask for them is told so by the check slots.
-	if text, err := rdb.ClusterNodes(ctx).Result(); err == nil {
-		for _, one := range membersIn(text) {
-			if _, seen := shards[one.addr]; seen {
-				continue
-			}
-			shard, known := shards[one.primary]
-			if !known {
-				shard = -1
-			}
-			shards[one.addr] = shard
-			p.add(ctx, plain, one.addr, shard, true)
-		}
+	text, _ := rdb.ClusterNodes(ctx).Result()
+	for _, one := range membersIn(text) {
+		add(one.addr, one.primary, -1, true)
 	}
 	return nil
 }
@@ -217,20 +222,19 @@ func (p *patient) add(ctx context.Context, o *redis.Options, addr string, shard 
 type member struct{ addr, primary string } // the address of its primary; empty if it is one
 
 // membersIn reads CLUSTER NODES: id, address, flags, id of the primary, and more.
-func membersIn(text string) []member {
-	addrs := map[string]string{}
-	var lines [][]string
+func membersIn(text string) (all []member) {
+	addrs := map[string]string{} // by id
 	for line := range strings.Lines(text) {
 		words := strings.Fields(line)
 		if len(words) < 8 || strings.Contains(words[2], "noaddr") || strings.Contains(words[2], "handshake") {
 			continue
 		}
-		addrs[words[0]], _, _ = strings.Cut(words[1], "@")
-		lines = append(lines, words)
+		addr, _, _ := strings.Cut(words[1], "@")
+		addrs[words[0]] = addr
+		all = append(all, member{addr, words[3]})
 	}
-	var all []member
-	for _, words := range lines {
-		all = append(all, member{addr: addrs[words[0]], primary: addrs[words[3]]})
+	for i := range all {
+		all[i].primary = addrs[all[i].primary]
 	}
 	return all
 }

@@ -12,16 +12,12 @@ import (
 const staleSeconds = 10
 
 // checkReplicas compares the replicas that are connected with those that there are to be, and asks each replica for its link.
-func checkReplicas(_ context.Context, p *patient) []Finding {
-	return p.everywhere(func(n *node) Finding {
-		switch {
-		case n.infoErr != nil:
-			return notSeen(n.infoErr, "+info")
-		case n.isReplica:
-			return judgeReplica(n)
-		}
-		return judgePrimary(n, p.expected(n))
-	})
+func checkReplicas(_ context.Context, e *exam) Finding {
+	e.answered(e.infoErr, byInfo)
+	if e.isReplica {
+		return e.judgeReplica()
+	}
+	return e.judgePrimary(e.p.expected(e.node))
 }
 
 // expected is how many replicas a primary is to have: as many as the user says, or as Sentinel or the Cluster know.
@@ -39,7 +35,7 @@ func (p *patient) expected(primary *node) int {
 }
 
 // judgePrimary counts the replicas that are connected and say something.
-func judgePrimary(n *node, expected int) Finding {
+func (n *node) judgePrimary(expected int) Finding {
 	online := 0
 	for _, replica := range n.replicas() {
 		if lag, err := strconv.Atoi(replica["lag"]); replica["state"] == "online" && err == nil && lag <= staleSeconds {
@@ -62,7 +58,7 @@ func judgePrimary(n *node, expected int) Finding {
 }
 
 // judgeReplica looks at the link to its primary.
-func judgeReplica(n *node) Finding {
+func (n *node) judgeReplica() Finding {
 	switch {
 	case n.info["role"] != "slave":
 		return bad(Fault, "takes itself for a primary, and others take it for a replica",
@@ -77,39 +73,25 @@ func judgeReplica(n *node) Finding {
 	return fine("its link to the primary is up")
 }
 
-// checkMinReplicas looks at what a primary does without its replicas.
-func checkMinReplicas(_ context.Context, p *patient) []Finding {
-	return p.primaries(func(n *node) Finding {
-		least, err := n.number("min-replicas-to-write")
-		if err != nil {
-			return notSeen(err, "+config|get")
-		}
-		lag, err := n.number("min-replicas-max-lag")
-		if err != nil {
-			return notSeen(err, "+config|get")
-		}
-		return judgeMinReplicas(int(least), int(lag), int(n.count("connected_slaves")), n.info["min_slaves_good_slaves"])
-	})
-}
-
-// judgeMinReplicas judges the setting by the replicas that there are. The server counts the good ones if it needs some.
-func judgeMinReplicas(least, lag, connected int, good string) Finding {
-	have, err := strconv.Atoi(good)
+// checkMinReplicas looks at what a primary does without its replicas. The server counts the good ones if it needs some.
+func checkMinReplicas(_ context.Context, e *exam) Finding {
+	least, lag := e.number("min-replicas-to-write", byConfig), e.number("min-replicas-max-lag", byConfig)
+	connected := e.count("connected_slaves")
+	good, err := strconv.ParseInt(e.info["min_slaves_good_slaves"], 10, 64)
 	if err != nil {
-		have = connected
+		good = connected
 	}
-	switch {
-	case least == 0 || lag == 0:
-		if connected == 0 {
-			return fine("min-replicas-to-write is off, and there are no replicas")
-		}
+	switch isOff := least == 0 || lag == 0; {
+	case isOff && connected == 0:
+		return fine("min-replicas-to-write is off, and there are no replicas")
+	case isOff:
 		return bad(Warning, "min-replicas-to-write is off",
 			"A primary that is cut off from its replicas goes on granting locks for as long as it has not learned that another one has taken its place: two owners at once.",
 			"CONFIG SET min-replicas-to-write 1 and min-replicas-max-lag 10, and in redis.conf: then it stops after that time. WithReplicas is stricter.")
-	case have < least:
-		return bad(Fault, fmt.Sprintf("min-replicas-to-write is %d, and %s", least, count.Of(have, "good replica")),
+	case good < least:
+		return bad(Fault, fmt.Sprintf("min-replicas-to-write is %d, and %s", least, count.Of(good, "good replica")),
 			"The server refuses every write (NOREPLICAS): nobody gets a lock, and leases are not renewed.",
 			"start the replicas that are away, or CONFIG SET min-replicas-to-write to what there is.")
 	}
-	return fine("min-replicas-to-write is %d with a lag of %d s at most, and %s", least, lag, count.Of(have, "good replica"))
+	return fine("min-replicas-to-write is %d with a lag of %d s at most, and %s", least, lag, count.Of(good, "good replica"))
 }

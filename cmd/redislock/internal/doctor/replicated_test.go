@@ -67,9 +67,9 @@ func TestReplicas(t *testing.T) {
 		t.Errorf("the replica alone has another policy: %s", list(found))
 	}
 	admin.Do(t.Context(), "replicaof", "127.0.0.1", "1")
-	want(t, []Finding{judgeReplica(newNode(t.Context(), replica.Addr(), admin))}, Fault, "link to the primary is down")
+	want(t, []Finding{newNode(t.Context(), replica.Addr(), admin).judgeReplica()}, Fault, "link to the primary is down")
 	admin.Do(t.Context(), "replicaof", "no", "one")
-	want(t, []Finding{judgeReplica(newNode(t.Context(), replica.Addr(), admin))}, Fault, "takes itself for a primary")
+	want(t, []Finding{newNode(t.Context(), replica.Addr(), admin).judgeReplica()}, Fault, "takes itself for a primary")
 }
 
 // A replica that only its primary can reach is there, and the servers of which nothing is known are named whichever check is asked for.
@@ -83,7 +83,7 @@ func TestOutOfReach(t *testing.T) {
 
 	gone := &patient{conn: &cli.Conn{}, nodes: []*node{newNode(t.Context(), "127.0.0.1:1", bounded(rdb.Options(), "127.0.0.1:1"))}}
 	defer gone.close()
-	only := check.Must[[]Check](t)(chosen([]string{"eviction"}))
+	only := check.Must[[]Check](t)(chosen("eviction"))
 	want(t, gone.absent(only), Fault, "cannot be reached")
 	if found := gone.absent(checks()); len(found) > 0 {
 		t.Errorf("told twice: %s", list(found))
@@ -106,7 +106,7 @@ func TestGoneInTheMiddle(t *testing.T) {
 func TestClocks(t *testing.T) {
 	t.Parallel()
 	primary := redistest.Start(t, redistest.Redis)
-	replica, clock := redistest.StartSkewed(t, redistest.Redis, "--replicaof", "127.0.0.1", strconv.Itoa(primary.Port()))
+	_, clock := redistest.StartSkewed(t, redistest.Redis, "--replicaof", "127.0.0.1", strconv.Itoa(primary.Port()))
 	linked(t, primary)
 	rdb := primary.Client(t)
 	clocks := func(ttl time.Duration) []Finding {
@@ -120,7 +120,6 @@ func TestClocks(t *testing.T) {
 	clock.Shift(-20 * time.Second)
 	linked(t, primary)
 	want(t, clocks(10*time.Second), Warning, "behind its primary")
-	_ = replica
 }
 
 // The clock of a server that is nobody's replica is compared with ours alone.

@@ -48,32 +48,23 @@ func (r *report) text(f Finding) string {
 	const head = 7 + 2 + 12 + 2
 	var b strings.Builder
 	found := f.Found
-	if r.many && len(f.Servers) > 0 {
-		found += " (" + serversText(f.Servers) + ")"
+	switch n := len(f.Servers); {
+	case r.many && n > 3:
+		found += " (" + count.Of(n, "server") + ")"
+	case r.many && n > 0:
+		found += " (" + strings.Join(f.Servers, ", ") + ")"
 	}
 	fmt.Fprintf(&b, "%s  %-12s  %s\n", r.screen.Paint(colours[f.Status], fmt.Sprintf("%-7s", f.Status)), f.Check, found)
 	for _, more := range []struct{ label, text string }{{"means: ", f.Means}, {"mend:  ", f.Mend}} {
 		if more.text == "" {
 			continue
 		}
-		indent := strings.Repeat(" ", head)
-		for i, line := range cli.Wrap(more.text, width-head-len(more.label)) {
-			label := more.label
-			if i > 0 {
-				label = strings.Repeat(" ", len(label))
-			}
-			b.WriteString(indent + label + line + "\n")
+		for _, line := range cli.Wrap(more.text, width-head-len(more.label)) {
+			fmt.Fprintf(&b, "%*s%-7s%s\n", head, "", more.label, line)
+			more.label = ""
 		}
 	}
 	return b.String()
-}
-
-// serversText names some servers, and counts many.
-func serversText(servers []string) string {
-	if len(servers) > 3 {
-		return count.Of(len(servers), "server")
-	}
-	return strings.Join(servers, ", ")
 }
 
 // end writes the sum.
@@ -81,6 +72,7 @@ func (r *report) end(checks int, name string) error {
 	if r.asJSON {
 		return nil
 	}
-	_, err := fmt.Fprintf(r.to, "\n%s of %s: %s\n", count.Of(checks, "check"), name, tally(r.counts))
+	_, err := fmt.Fprintf(r.to, "\n%s of %s: %s, %s, %d unknown, %d ok\n", count.Of(checks, "check"), name,
+		count.Of(r.counts[Fault], "fault"), count.Of(r.counts[Warning], "warning"), r.counts[Unknown], r.counts[OK])
 	return err
 }

@@ -36,7 +36,7 @@ func examinedAt(t *testing.T, rdb redis.UniversalClient, where, name string, mod
 	for _, mod := range mods {
 		mod(p)
 	}
-	todo := check.Must[[]Check](t)(chosen([]string{name}))
+	todo := check.Must[[]Check](t)(chosen(name))
 	return todo[0].examine(t.Context(), p)
 }
 

@@ -67,19 +67,20 @@ func idOf(entries []string) string {
 // glance looks at lines and their keys once.
 func (p *patient) glance(ctx context.Context, lines []*overlooked) error {
 	for part := range slices.Chunk(lines, together) {
-		pipe := p.conn.RDB.Pipeline()
-		before, values, after := make([]*redis.StringSliceCmd, len(part)), make([]*redis.StringCmd, len(part)), make([]*redis.StringSliceCmd, len(part))
-		for i, o := range part {
-			before[i] = pipe.ZRange(ctx, o.line, 0, 0)
-			values[i] = pipe.GetRange(ctx, o.key, 0, sampleBytes-1)
-			after[i] = pipe.ZRange(ctx, o.line, 0, 0)
-		}
-		_, err := pipe.Exec(ctx)
-		if err != nil && !errors.Is(err, redis.Nil) && !strings.HasPrefix(err.Error(), "WRONGTYPE") { // a key that is read
+		answers, err := p.conn.RDB.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+			for _, o := range part {
+				pipe.ZRange(ctx, o.line, 0, 0)
+				pipe.GetRange(ctx, o.key, 0, sampleBytes-1)
+				pipe.ZRange(ctx, o.line, 0, 0)
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, redis.Nil) && !redis.HasErrorPrefix(err, "WRONGTYPE") { // a key that is read
 			return err
 		}
+		first := func(i int) []string { return answers[i].(*redis.StringSliceCmd).Val() }
 		for i, o := range part {
-			o.see(before[i].Val(), values[i].Val(), after[i].Val())
+			o.see(first(3*i), answers[3*i+1].(*redis.StringCmd).Val(), first(3*i+2))
 		}
 	}
 	return nil
@@ -106,7 +107,7 @@ func (p *patient) overlook(ctx context.Context, lines []*overlooked) ([]*overloo
 // checkStarved looks for keys that change hands while the same waiter stands first in their line.
 func checkStarved(ctx context.Context, p *patient, h *harvest) []Finding {
 	var lines []*overlooked
-	for _, key := range h.lined {
+	for _, key := range h.names[lined] {
 		if strings.HasPrefix(key, p.conn.Prefix) {
 			lines = append(lines, &overlooked{key: key, line: slot.Beside("line", key)})
 		}
@@ -115,10 +116,6 @@ func checkStarved(ctx context.Context, p *patient, h *harvest) []Finding {
 	if err != nil {
 		return []Finding{notSeen(err, "+zrange +getrange")}
 	}
-	return []Finding{h.judgeStarved(watched, p.opts.watch)}
-}
-
-func (h *harvest) judgeStarved(watched []*overlooked, span time.Duration) Finding {
 	passed := 0
 	var where []string
 	for _, o := range watched {
@@ -127,14 +124,15 @@ func (h *harvest) judgeStarved(watched []*overlooked, span time.Duration) Findin
 			where = append(where, o.key)
 		}
 	}
+	span := cli.Duration(p.opts.watch)
 	switch {
-	case len(where) > 0:
-		return bad(Warning, fmt.Sprintf("others take the key, and the first in line stays there: %s in %s, %s", count.Of(passed, "time"), cli.Duration(span), some(where)),
+	case passed > 0:
+		return []Finding{bad(Warning, fmt.Sprintf("others take the key, and the first in line stays there: %s in %s, %s", count.Of(passed, "time"), span, some(where)),
 			"Programs that know nothing of the line poll for the same key: those on bsm/redislock, on another library, on a script of their own. They have it whenever it is free, and their release tells nobody. So those in line are hardly ever served.",
-			"leave Options.Queue out, so that all of them poll, until the last of the other programs is gone (docs/from-bsm-redislock.md); or give those another name for the lock.")
+			"leave Options.Queue out, so that all of them poll, until the last of the other programs is gone (docs/from-bsm-redislock.md); or give those another name for the lock.")}
 	case len(watched) > 0:
-		return h.scanned(fmt.Sprintf("no key was taken past its line in %s; %s held under a token that this library has not made (--watch looks for longer)",
-			cli.Duration(span), count.Of(len(watched), "key")))
+		return []Finding{h.scanned(fmt.Sprintf("no key was taken past its line in %s; %s held under a token that this library has not made (--watch looks for longer)",
+			span, count.Of(len(watched), "key")))}
 	}
-	return h.scanned("nobody takes a key past those who stand in line")
+	return []Finding{h.scanned("nobody takes a key past those who stand in line")}
 }

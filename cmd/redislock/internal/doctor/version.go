@@ -61,17 +61,15 @@ const (
 )
 
 // checkVersion compares versions with those that have a defect.
-func checkVersion(ctx context.Context, p *patient) []Finding {
-	return p.everywhere(func(n *node) Finding {
-		if n.infoErr != nil {
-			return notSeen(n.infoErr, "+info")
-		}
-		name, version := n.makes(ctx)
-		if name == "" {
-			return Finding{Status: Unknown, Found: "could not be looked at: the server is none whose versions are known"}
-		}
-		return judgeVersion(name, version, n.info["redis_mode"] == "cluster")
-	})
+func checkVersion(ctx context.Context, e *exam) Finding {
+	if !e.answered(e.infoErr, byInfo) {
+		return Finding{}
+	}
+	name, version := e.makes(ctx)
+	if name == "" {
+		return unknown("the server is none whose versions are known", "")
+	}
+	return judgeVersion(name, version, e.info["redis_mode"] == "cluster")
 }
 
 // judgeVersion puts together what a version has. The worst is told first.
@@ -80,54 +78,46 @@ func judgeVersion(name, version string, cluster bool) Finding {
 	if len(has) == 0 {
 		return fine("%s %s: nothing is known against it", name, version)
 	}
-	first, remedy := has[0], ""
+	remedy, means := "", ""
 	var others []string
-	for _, d := range has[1:] {
-		others = append(others, d.what)
-	}
 	for _, d := range has {
 		remedy = cmp.Or(remedy, d.remedy)
+		others = append(others, d.what)
 	}
-	f := bad(first.status, fmt.Sprintf("%s %s: %s", name, version, first.what), "",
-		fmt.Sprintf("take %s %s or later", name, without(name, version, cluster)))
-	if len(others) > 0 {
-		f.Means = "besides: " + strings.Join(others, "; ") + "."
+	if others = others[1:]; len(others) > 0 {
+		means = "besides: " + strings.Join(others, "; ") + "."
 	}
-	f.Mend += "; " + cmp.Or(remedy, "later versions have it mended.")
-	return f
+	return bad(has[0].status, fmt.Sprintf("%s %s: %s", name, version, has[0].what), means,
+		fmt.Sprintf("take %s %s or later; %s", name, without(name, version, cluster), cmp.Or(remedy, "later versions have it mended.")))
 }
 
 // defectsOf are those of a version, the worst first.
 func defectsOf(name, version string, cluster bool) []defect {
 	var has []defect
 	for _, d := range defects {
-		if d.name == name && (cluster || !d.cluster) && !less(version, d.from) && less(version, d.fixed) {
+		if d.name == name && (cluster || !d.cluster) && compare(version, d.from) >= 0 && compare(version, d.fixed) < 0 {
 			has = append(has, d)
 		}
 	}
-	slices.SortStableFunc(has, func(a, b defect) int { return strings.Compare(string(a.status), string(b.status)) }) // fault, warning
+	slices.SortStableFunc(has, func(a, b defect) int { return cmp.Compare(a.status, b.status) }) // fault, warning
 	return has
 }
 
 // without is the first later version against which nothing is known.
 func without(name, version string, cluster bool) string {
-	for has := defectsOf(name, version, cluster); len(has) > 0; has = defectsOf(name, version, cluster) {
-		for _, d := range has {
-			if less(version, d.fixed) {
-				version = d.fixed
-			}
-		}
+	has := defectsOf(name, version, cluster)
+	if len(has) == 0 {
+		return version
 	}
-	return version
+	latest := slices.MaxFunc(has, func(a, b defect) int { return compare(a.fixed, b.fixed) })
+	return without(name, latest.fixed, cluster)
 }
 
-// less compares versions number by number.
-func less(a, b string) bool {
-	x, y := numbersOf(a), numbersOf(b)
-	return slices.Compare(x[:], y[:]) < 0
-}
+// compare compares versions number by number.
+func compare(a, b string) int { return slices.Compare(numbersOf(a), numbersOf(b)) }
 
-func numbersOf(version string) (all [4]int) {
+func numbersOf(version string) []int {
+	all := make([]int, 4)
 	for i, text := range strings.SplitN(version, ".", len(all)) {
 		all[i], _ = strconv.Atoi(text)
 	}

@@ -28,7 +28,7 @@ type inquiry struct {
 func On(ctx context.Context, one *redis.Client, prefix string, where Place) (Report, error) {
 	lock := prefix + "redislock-probe-" + strings.ToLower(rand.Text())
 	q := &inquiry{lock: lock, beside: slot.Beside("probe", lock)}
-	text := escaped(prefix)
+	text := Escaped(prefix)
 	q.patterns = map[string]string{lock: text + "*"}
 	for _, lock := range []string{lock, prefix + "{probe}", prefix + "}"} { // the three forms of names beside keys
 		name := slot.Beside("probe", lock)
@@ -171,8 +171,8 @@ func (q *inquiry) result() Report {
 	return q.report
 }
 
-// escaped makes a prefix fit for a pattern, in which some characters mean something.
-func escaped(prefix string) string {
+// Escaped makes a prefix fit for a pattern, in which some characters mean something.
+func Escaped(prefix string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(prefix)
 }
 
