@@ -62,7 +62,6 @@ type listing struct {
 	holder  string
 
 	states  []redislock.KeyState
-	waited  []redislock.KeyState // that somebody waits for, listed or not
 	notes   survey.Notes
 	circles []tree.Circle
 }
@@ -90,24 +89,14 @@ func (l *listing) run(ctx context.Context, to cli.Streams, args []string) error 
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	meter := survey.NewMeter(to.Err)
-	query := survey.Query{Pattern: pattern, Foreign: conn.Prefix != "" || strings.Trim(pattern, "*") != "", Progress: meter.Show, Notes: &l.notes}
-	failed := survey.Locks(ctx, conn, query,
-		func(found []redislock.KeyState) error {
-			for _, s := range found {
-				if len(s.Line) > 0 || s.Intent != nil {
-					l.waited = append(l.waited, s)
-				}
-			}
-			l.states = append(l.states, slices.DeleteFunc(found, l.isLeftOut)...)
-			return nil
-		})
-	meter.Settle()
+	query := survey.Query{Pattern: pattern, Foreign: conn.Prefix != "" || strings.Trim(pattern, "*") != "", Notes: &l.notes}
+	states, failed := survey.All(ctx, conn, query, to.Err)
 	if failed == nil {
-		if l.circles, err = l.deadlocks(ctx, conn); err != nil {
+		if l.circles, err = tree.Circles(ctx, conn, conn.Client().Inspect, states); err != nil {
 			cli.Say(to.Err, "deadlocks could not be looked for: %v\n", err) // the list is complete all the same
 		}
 	}
+	l.states = slices.DeleteFunc(states, l.isLeftOut)
 	// What was found before an error, or Ctrl-C, is true.
 	slices.SortFunc(l.states, orders[l.sort])
 	if err := l.write(to, conn); err != nil {
@@ -115,13 +104,6 @@ func (l *listing) run(ctx context.Context, to cli.Streams, args []string) error 
 	}
 	l.remark(to.Err, conn, pattern, failed)
 	return failed
-}
-
-// deadlocks finds those among the keys that somebody waits for.
-func (l *listing) deadlocks(ctx context.Context, conn *cli.Conn) ([]tree.Circle, error) {
-	client := conn.Client()
-	defer client.Close()
-	return tree.Circles(ctx, conn, client.Inspect, l.waited)
 }
 
 func (l *listing) check(args []string) (pattern string, err error) {

@@ -87,7 +87,7 @@ func TestGlob(t *testing.T) {
 		}
 		got := map[string]bool{}
 		for _, key := range globKeys {
-			if parseGlob(text).match(key) {
+			if glob(text).match(key) {
 				got[key] = true
 			}
 		}
@@ -99,7 +99,7 @@ func TestGlob(t *testing.T) {
 		}
 	}
 	for _, key := range globKeys {
-		if !parseGlob(escape(key)).match(key) {
+		if !glob(escape(key)).match(key) {
 			t.Errorf("%q does not match %q", escape(key), key)
 		}
 		if got, ok := literal(escape(key)); !ok || got != key {

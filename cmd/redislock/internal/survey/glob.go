@@ -3,89 +3,59 @@ package survey
 import "strings"
 
 // A glob is a pattern of keys, as SCAN has it: `*` is any text, `?` any byte, `[a-c]` one of some bytes, `[^a]` any other
-// one, and `\` takes the meaning off the next byte.
-type glob []part
-
-// A part matches one byte, or any text.
-type part struct {
-	star  bool
-	bytes [256]bool
-}
-
-// parseGlob never fails: Redis has a meaning for every text.
-func parseGlob(text string) glob {
-	var g glob
-	for len(text) > 0 {
-		var p part
-		switch text[0] {
-		case '*':
-			p.star, text = true, strings.TrimLeft(text, "*")
-		case '?':
-			p.set(0, 255)
-			text = text[1:]
-		case '[':
-			text = p.class(text[1:])
-		default:
-			if text[0] == '\\' && len(text) > 1 {
-				text = text[1:]
-			}
-			p.set(text[0], text[0])
-			text = text[1:]
-		}
-		g = append(g, p)
-	}
-	return g
-}
-
-func (p *part) set(from, to byte) {
-	for c := int(min(from, to)); c <= int(max(from, to)); c++ {
-		p.bytes[c] = true
-	}
-}
-
-// class reads what stands between brackets, and returns what stands behind them. A class without an end goes on to the
-// end of the pattern.
-func (p *part) class(text string) (rest string) {
-	text, not := strings.CutPrefix(text, "^")
-	for len(text) > 0 && text[0] != ']' {
-		switch {
-		case text[0] == '\\' && len(text) > 1:
-			p.set(text[1], text[1])
-			text = text[2:]
-		case len(text) > 2 && text[1] == '-':
-			p.set(text[0], text[2])
-			text = text[3:]
-		default:
-			p.set(text[0], text[0])
-			text = text[1:]
-		}
-	}
-	if not {
-		for c := range p.bytes {
-			p.bytes[c] = !p.bytes[c]
-		}
-	}
-	return strings.TrimPrefix(text, "]")
-}
+// one, and `\` takes the meaning off the next byte. Redis has a meaning for every text.
+type glob string
 
 func (g glob) match(key string) bool {
-	at, star, from := 0, -1, 0 // star: where the last one stands; from: what it has not taken yet
+	rest, star, from := g, glob(""), -1 // star: what stands behind the last one; from: the key that it has not taken yet
 	for i := 0; i < len(key); {
-		switch {
-		case at < len(g) && g[at].star:
-			star, from = at, i
-			at++
-		case at < len(g) && g[at].bytes[key[i]]:
-			at++
-			i++
-		case star >= 0:
-			from++
-			at, i = star+1, from
-		default:
+		if behind := strings.TrimLeft(string(rest), "*"); len(behind) < len(rest) {
+			rest, star, from = glob(behind), glob(behind), i
+			continue
+		}
+		if behind, ok := rest.byte(key[i]); ok {
+			rest, i = behind, i+1
+			continue
+		}
+		if from < 0 {
 			return false
 		}
+		from++
+		rest, i = star, from
 	}
-	return at == len(g) || at == len(g)-1 && g[at].star
+	return strings.Trim(string(rest), "*") == ""
+}
+
+// byte reports whether the first part of a pattern, which is no star, is about a byte, and returns what stands behind it.
+func (g glob) byte(c byte) (behind glob, ok bool) {
+	switch {
+	case g == "":
+		return "", false
+	case g[0] == '?':
+		return g[1:], true
+	case g[0] == '[':
+		return g[1:].class(c)
+	case g[0] == '\\' && len(g) > 1:
+		g = g[1:]
+	}
+	return g[1:], g[0] == c
+}
+
+// class reads what stands behind an opening bracket. A class without an end goes on to the end of the pattern.
+func (g glob) class(c byte) (behind glob, ok bool) {
+	text, not := strings.CutPrefix(string(g), "^")
+	for text != "" && text[0] != ']' {
+		from, to, n := text[0], text[0], 1
+		switch {
+		case from == '\\' && len(text) > 1:
+			from, to, n = text[1], text[1], 2
+		case len(text) > 2 && text[1] == '-':
+			to, n = text[2], 3
+		}
+		ok = ok || min(from, to) <= c && c <= max(from, to)
+		text = text[n:]
+	}
+	return glob(strings.TrimPrefix(text, "]")), ok != not
 }
 
 // literal returns the one key that a pattern matches; false if it may match several.

@@ -19,8 +19,13 @@ const movePatience = 2 * time.Second
 // inspect inspects some keys. While a slot of a Cluster moves from one master to another, no script may ask about a key and
 // what stands beside it, if some of that has moved or does not exist. Then the keys of the slot are read without a script.
 func (s *survey) inspect(ctx context.Context, keys []string) (states []redislock.KeyState, err error) {
+	if _, ok := s.conn.RDB.(*redis.ClusterClient); !ok {
+		return s.client.Inspect(ctx, keys)
+	}
 	still, moving := s.byMove(keys)
-	states, err = s.inspectSoon(ctx, still)
+	soon, cancel := context.WithTimeout(ctx, movePatience) // which is less than the library waits for slots that move
+	states, err = s.client.Inspect(soon, still)
+	cancel()
 	if err != nil && s.learnMoves(ctx, still) {
 		still, moving = s.byMove(keys)
 		states, err = s.client.Inspect(ctx, still)
@@ -50,22 +55,9 @@ func (s *survey) byMove(keys []string) (still, moving []string) {
 	return still, moving
 }
 
-// inspectSoon inspects keys. In a Cluster it does not wait as long as the library does for slots that move.
-func (s *survey) inspectSoon(ctx context.Context, keys []string) ([]redislock.KeyState, error) {
-	if _, ok := s.conn.RDB.(*redis.ClusterClient); ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, movePatience)
-		defer cancel()
-	}
-	return s.client.Inspect(ctx, keys)
-}
-
 // learnMoves asks for several keys of each slot at once, which the server refuses while the slot moves. It reports whether
 // the keys are to be inspected once more.
 func (s *survey) learnMoves(ctx context.Context, keys []string) bool {
-	if _, ok := s.conn.RDB.(*redis.ClusterClient); !ok {
-		return false
-	}
 	for _, key := range keys {
 		name := s.conn.Prefix + key
 		err := s.conn.RDB.Exists(ctx, name, slot.Beside("line", name), slot.Beside("intent", name), slot.Beside("fence", name)).Err()
@@ -92,24 +84,22 @@ func (s *survey) read(ctx context.Context, key string) (redislock.KeyState, erro
 		s.notes.Moving++
 	}
 	value, err := s.conn.RDB.Get(ctx, name).Result()
-	if err == nil {
+	switch {
+	case err == nil:
 		state.Mode, state.Holders = redislock.ModeWrite, []redislock.Holder{holderOf(key, redislock.ModeWrite, value, ttl)}
 		return state, nil
-	}
-	if !redis.HasErrorPrefix(err, "WRONGTYPE") {
-		if errors.Is(err, redis.Nil) {
-			err = nil
-		}
+	case errors.Is(err, redis.Nil):
+		return state, nil
+	case !redis.HasErrorPrefix(err, "WRONGTYPE"):
 		return state, err
 	}
+	state.Mode = redislock.ModeRead
 	members, err := s.conn.RDB.ZRangeWithScores(ctx, name, 0, -1).Result()
 	for _, m := range members {
 		if left := time.Until(time.UnixMilli(int64(m.Score))); left > 0 {
-			text, _ := m.Member.(string)
-			state.Holders = append(state.Holders, holderOf(key, redislock.ModeRead, text, left))
+			state.Holders = append(state.Holders, holderOf(key, redislock.ModeRead, fmt.Sprint(m.Member), left))
 		}
 	}
-	state.Mode = redislock.ModeRead
 	return state, err
 }
 

@@ -1,9 +1,11 @@
 package survey
 
 import (
+	"context"
 	"io"
 	"time"
 
+	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/internal/count"
 )
@@ -17,19 +19,31 @@ const (
 	untold = time.Second
 )
 
-// A Meter shows how far a survey is, and how long it will go on if it stays as fast as it was.
-type Meter struct {
+// All finds every key that Locks finds, and writes to w how far it is. What it returns with an error is true all the same.
+func All(ctx context.Context, conn *cli.Conn, q Query, w io.Writer) (states []redislock.KeyState, err error) {
+	m := newMeter(w)
+	defer m.Settle()
+	q.Progress = m.show
+	err = Locks(ctx, conn, q, func(found []redislock.KeyState) error {
+		states = append(states, found...)
+		return nil
+	})
+	return states, err
+}
+
+// A meter shows how far a survey is, and how long it will go on if it stays as fast as it was.
+type meter struct {
 	*cli.Screen // for what is shown to be taken away, by Settle
 	begun, last time.Time
 }
 
-// NewMeter begins to measure.
-func NewMeter(w io.Writer) *Meter {
-	return &Meter{Screen: cli.NewScreen(w), begun: time.Now(), last: time.Now()}
+// newMeter begins to measure.
+func newMeter(w io.Writer) *meter {
+	return &meter{Screen: cli.NewScreen(w), begun: time.Now(), last: time.Now()}
 }
 
-// Show is a Query.Progress.
-func (m *Meter) Show(done, all int64) {
+// show is a Query.Progress.
+func (m *meter) show(done, all int64) {
 	text := "looked at " + count.Number(done) + " keys"
 	if all > 0 {
 		text = "looked at " + count.Number(done) + " of " + count.Number(all) + " keys" + m.left(done, all)
@@ -45,7 +59,7 @@ func (m *Meter) Show(done, all int64) {
 }
 
 // left says how long the rest will take; nothing if that is not known yet, or hardly worth a word.
-func (m *Meter) left(done, all int64) string {
+func (m *meter) left(done, all int64) string {
 	took := time.Since(m.begun)
 	if took < untold || done <= 0 {
 		return ""

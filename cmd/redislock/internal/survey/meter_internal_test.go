@@ -17,16 +17,16 @@ func TestMeter(t *testing.T) {
 		"looked at 30 000 keys\n"
 	synctest.Test(t, func(t *testing.T) {
 		var b bytes.Buffer
-		m := NewMeter(&b)
+		m := newMeter(&b)
 		for done := range int64(10) {
-			m.Show(done*100_000, 1_000_000)
-			m.Show(done, 1000)
+			m.show(done*100_000, 1_000_000)
+			m.show(done, 1000)
 			time.Sleep(time.Second)
 		}
 		time.Sleep(metered)
-		m.Show(1_000_000, 1_000_000)
+		m.show(1_000_000, 1_000_000)
 		time.Sleep(metered)
-		m.Show(30_000, 0)
+		m.show(30_000, 0)
 		m.Settle()
 		if got := b.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)

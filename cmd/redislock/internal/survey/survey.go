@@ -16,6 +16,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -67,7 +68,6 @@ type Notes struct {
 // the same; in a Cluster it goes on with the other masters.
 func Locks(ctx context.Context, conn *cli.Conn, q Query, found func([]redislock.KeyState) error) error {
 	client := conn.Client()
-	defer client.Close()
 	if _, err := client.Inspect(ctx, nil); err != nil {
 		return err // a prefix that is none, for example; nothing was sent
 	}
@@ -77,9 +77,6 @@ func Locks(ctx context.Context, conn *cli.Conn, q Query, found func([]redislock.
 	}
 	if key, ok := literal(q.Pattern); ok && key != "" {
 		return s.report(ctx, []string{key})
-	}
-	if q.Pattern != "" {
-		s.glob = parseGlob(q.Pattern)
 	}
 	s.match, s.count = match(conn.Prefix, q.Pattern), scanCount
 	if s.match != "" {
@@ -94,7 +91,6 @@ type survey struct {
 	conn       *cli.Conn
 	client     *redislock.Client
 	query      Query
-	glob       glob   // nil: every key
 	match      string // what SCAN is asked for
 	count      int64  // its COUNT
 	notes      *Notes
@@ -176,11 +172,9 @@ func isLock(s redislock.KeyState) bool {
 
 // Begin finds the keys that begin with a text and are locked or waited for, as far as it gets before ctx ends.
 func Begin(ctx context.Context, conn *cli.Conn, text string) (keys []string) {
-	_ = Locks(ctx, conn, Query{Pattern: escape(text) + "*"}, func(found []redislock.KeyState) error {
-		for _, s := range found {
-			keys = append(keys, s.Key)
-		}
-		return nil
-	})
+	states, _ := All(ctx, conn, Query{Pattern: escape(text) + "*"}, io.Discard)
+	for _, s := range states {
+		keys = append(keys, s.Key)
+	}
 	return keys
 }

@@ -172,7 +172,7 @@ var isBeside = map[string]reason{"line": beside, "intent": beside, "fence": unde
 // inScope returns a key by the name that it has for callers, and nothing if it is not looked for.
 func (s *survey) inScope(name string, why reason) (string, reason) {
 	key, ok := strings.CutPrefix(name, s.conn.Prefix)
-	if !ok || key == "" || s.glob != nil && !s.glob.match(key) {
+	if !ok || key == "" || s.query.Pattern != "" && !glob(s.query.Pattern).match(key) {
 		return "", nothing
 	}
 	if s.conn.Prefix != "" {

@@ -5,48 +5,69 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
 
-// A deadlock is a circle of requests, each of which waits for the next one.
+// A deadlock is a circle of requests, each of which waits for the next one. It is an object of --json.
 type deadlock struct {
-	certain bool
-	steps   []step
-	behind  int      // how many requests more wait for one of these, if it is certain
-	why     []string // it is only possible
+	Type    string   `json:"type"` // deadlock
+	Certain bool     `json:"certain"`
+	Doubts  []string `json:"doubts,omitempty"` // why it is only possible
+	Since   *string  `json:"since,omitempty"`
+	Behind  int      `json:"behind"` // how many requests more wait for one of these, if it is certain
+	Steps   []step   `json:"steps"`
+
+	last time.Time // when the last of its requests began to wait
 }
 
 // A step is one request of a circle: it waits because of a key, for the party of the next step.
 type step struct {
-	party, request int
-	state          int
-	held           bool // the next party holds the key; else it stands before this one in the line
+	Party    string `json:"party"` // the id, if more than this can be seen of it
+	Caller   string `json:"caller"`
+	Metadata string `json:"metadata"`
+	cli.KeyName
+	Why string `json:"why"` // held: the next party holds the key; line: it stands before this one in the line
+
+	party, request, state int
 }
+
+const held = "held"
 
 // links returns each step, and the next one.
 func (d *deadlock) links() iter.Seq2[step, step] {
 	return func(yield func(step, step) bool) {
-		for i, s := range d.steps {
-			if !yield(s, d.steps[(i+1)%len(d.steps)]) {
+		for i, s := range d.Steps {
+			if !yield(s, d.Steps[(i+1)%len(d.Steps)]) {
 				return
 			}
 		}
 	}
 }
 
-// mayBeNothing reports whether a party may wait for itself.
-func (d deadlock) mayBeNothing() bool { return len(d.steps) == 1 && !d.certain }
-
-// since is when the last of its requests began to wait.
-func (d *deadlock) since(m *model) time.Time {
-	var last time.Time
-	for _, s := range d.steps {
-		if since := m.requests[s.request].since; since.After(last) {
-			last = since
-		}
+// kind is "certain" or "possible".
+func (d *deadlock) kind() string {
+	if d.Certain {
+		return "certain"
 	}
-	return last
+	return "possible"
 }
+
+// rank is the smaller the more it tells: certain ones come first, and those of one party behind those of several.
+func (d *deadlock) rank() (rank int) {
+	if !d.Certain {
+		rank = 2
+	}
+	if len(d.Steps) == 1 {
+		rank++
+	}
+	return rank
+}
+
+// mostlyNothing is the rank of a party that may wait for itself: most likely two of its goroutines want the same key.
+const mostlyNothing = 3
 
 // A finder looks for deadlocks, of which it keeps some.
 type finder struct {
@@ -71,10 +92,7 @@ func deadlocks(m *model, most int) (found []deadlock, more int) {
 	f.selves(false, true)
 	f.circles(false)
 	slices.SortStableFunc(f.found, func(a, b deadlock) int {
-		if a.certain != b.certain {
-			return map[bool]int{true: -1, false: 1}[a.certain]
-		}
-		return cmp.Or(cmp.Compare(min(len(b.steps), 2), min(len(a.steps), 2)), a.since(m).Compare(b.since(m)))
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), a.last.Compare(b.last))
 	})
 	return f.found, f.more
 }
@@ -82,9 +100,9 @@ func deadlocks(m *model, most int) (found []deadlock, more int) {
 // circles finds those with two parties or more.
 func (f *finder) circles(certain bool) {
 	g := newWaits(f.model, certain)
-	of, count := g.components()
+	of, circles := g.components()
 	starts := 0
-	for _, nodes := range members(of, count) {
+	for _, nodes := range circles {
 		begun := map[[2]int]bool{} // of requests of one party that wait for the same key first, one is enough
 		for _, node := range nodes {
 			q := g.request[node]
@@ -101,29 +119,34 @@ func (f *finder) circles(certain bool) {
 				continue
 			}
 			if round := g.round(node, of); round != nil {
-				f.keep(g, round, certain)
+				f.keep(g.steps(round), certain)
 			}
 		}
 	}
 }
 
 // keep adds a circle, unless it is known.
-func (f *finder) keep(g *waits, round []int, certain bool) {
-	d := deadlock{certain: certain, steps: g.steps(round)}
-	if !certain {
-		d.why = f.doubts(d.steps)
-	}
-	f.add(d)
-	for _, s := range d.steps {
+func (f *finder) keep(steps []step, certain bool) {
+	d := deadlock{Type: "deadlock", Certain: certain, Steps: steps}
+	for i := range steps {
+		s := &steps[i]
+		p := &f.parties[s.party]
+		s.Caller, s.Metadata, s.KeyName = p.caller, p.metadata, cli.NameOf(f.states[s.state].Key)
+		if p.isKnown() {
+			s.Party = partyID(s.party)
+		}
+		if since := f.requests[s.request].since; since.After(d.last) {
+			d.last = since
+		}
 		f.stuck[s.party] = f.stuck[s.party] || certain
 	}
-}
-
-func (f *finder) add(d deadlock) {
-	name := circleName(d.steps)
+	if d.Since = cli.Moment(d.last); !certain {
+		d.Doubts = f.doubts(steps)
+	}
+	name := circleName(steps)
 	switch {
 	case f.known[name]:
-	case len(f.found) >= f.most && !d.certain:
+	case len(f.found) >= f.most && !certain:
 		f.more++
 	default:
 		f.found = append(f.found, d)
@@ -132,18 +155,15 @@ func (f *finder) add(d deadlock) {
 }
 
 // steps are the requests of a round, and what is between them.
-func (g *waits) steps(round []int) []step {
-	var steps []step
+func (g *waits) steps(round []int) (steps []step) {
 	for _, node := range round {
-		if g.request[node] != nobody {
-			steps = append(steps, step{party: g.who[node], request: g.request[node], state: nobody})
-			continue
-		}
-		last := &steps[len(steps)-1]
-		if g.state[node] == nobody {
-			last.held = true // the node is the party that holds it
-		} else {
-			last.state = g.state[node]
+		switch last := len(steps) - 1; {
+		case g.request[node] != nobody:
+			steps = append(steps, step{Why: "line", party: g.who[node], request: g.request[node]})
+		case g.state[node] == nobody:
+			steps[last].Why = held // the node is the party that holds it
+		default:
+			steps[last].state = g.state[node]
 		}
 	}
 	return steps
@@ -151,16 +171,13 @@ func (g *waits) steps(round []int) []step {
 
 // circleName is the same for circles of the same parties and keys, wherever they begin.
 func circleName(steps []step) string {
-	name := ""
-	for i := range steps {
-		text := ""
-		for k := range steps {
-			s := steps[(i+k)%len(steps)]
-			text += fmt.Sprint(s.party, s.state, s.held, ";")
-		}
-		if name == "" || text < name {
-			name = text
-		}
+	words := make([]string, len(steps))
+	for i, s := range steps {
+		words[i] = fmt.Sprint(s.party, s.state, s.Why, ";")
+	}
+	name := strings.Join(words, "")
+	for i := range words {
+		name = min(name, strings.Join(slices.Concat(words[i:], words[:i]), ""))
 	}
 	return name
 }
@@ -175,9 +192,9 @@ func (f *finder) doubts(steps []step) []string {
 	}
 	for i, s := range steps {
 		p := &f.parties[s.party]
-		isHolder := steps[(i+len(steps)-1)%len(steps)].held
+		isHolder := steps[(i+len(steps)-1)%len(steps)].Why == held
 		switch {
-		case f.requests[s.request].intent:
+		case f.requests[s.request].isIntent():
 			doubt("a writer with an intent may not ask again")
 		case isHolder && p.caller == "":
 			doubt("another goroutine of a process may hold the key")
@@ -199,26 +216,15 @@ func (f *finder) selves(certain, others bool) {
 	for p := range f.parties {
 		for _, q := range f.parties[p].requests {
 			for _, s := range f.requests[q].stands {
-				if !f.stuck[p] && f.isHeldBy(s.state, p) && f.isHeldAgainst(s.state, s.mode) && (others || !f.wouldWait(q, s.state)) {
-					f.addSelf(p, q, s, certain)
+				isInItsWay := f.isHeldBy(s.state, p) && f.isHeldAgainst(s.state, s.mode)
+				if f.stuck[p] || !isInItsWay || !others && f.wouldWait(q, s.state) {
+					continue
+				}
+				hasToken, _ := f.hasToken(q, s.state) // then the key is not in its way
+				if isCertain := f.isOne(p) && !f.isPerhapsOwn(q, s.state); !hasToken && isCertain == certain {
+					f.keep([]step{{Why: held, party: p, request: q, state: s.state}}, certain)
 				}
 			}
 		}
 	}
-}
-
-func (f *finder) addSelf(p, q int, s stand, certain bool) {
-	if has, known := f.hasToken(q, s.state); has && known {
-		return // the key is not in its way
-	}
-	d := deadlock{steps: []step{{party: p, request: q, state: s.state, held: true}}}
-	switch d.certain = f.isOne(p) && !f.isPerhapsOwn(q, s.state); {
-	case d.certain != certain:
-		return
-	case d.certain:
-		f.stuck[p] = true
-	default:
-		d.why = f.doubts(d.steps)
-	}
-	f.add(d)
 }

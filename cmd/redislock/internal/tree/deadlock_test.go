@@ -83,7 +83,7 @@ func TestDeadlocks(t *testing.T) {
 func TestBehindDeadlock(t *testing.T) {
 	t.Parallel()
 	v := viewOf(t, statesOf("a w A < B:w1 C:w3 D:w4", "b w B < A:w2", "c w C < E:w5", "d w X < F:w6"))
-	if got := v.deadlocks[0].behind; got != 3 {
+	if got := v.deadlocks[0].Behind; got != 3 {
 		t.Errorf("%d are behind the deadlock, want C, D and E", got)
 	}
 }
@@ -100,7 +100,7 @@ func TestDoubts(t *testing.T) {
 		"a w A < A:w1; b w X < A:w1":               "have the token",
 	} {
 		v := viewOf(t, statesOf(states))
-		if got := strings.Join(slices.Concat(v.deadlocks, v.selves)[0].why, "; "); !strings.Contains(got, want) {
+		if got := strings.Join(slices.Concat(v.deadlocks, v.selves)[0].Doubts, "; "); !strings.Contains(got, want) {
 			t.Errorf("%s: doubts are %q, want %q", states, got, want)
 		}
 	}
@@ -157,13 +157,12 @@ func stuck(m *model) map[string]bool {
 					ahead[name] = append(ahead[name], unit(m.parties[p].requests[0], m.requests[m.parties[p].requests[0]].stands[0].state))
 				}
 			}
-			for w := range s.place {
-				other := m.line[s.state][w]
+			for _, other := range m.lines[s.state][:s.ahead] {
 				if m.isHeldBy(s.state, r.party) && !tokensDiffer(m, r) {
 					break
 				}
-				if other != nobody && (s.mode == redislock.ModeWrite || m.states[s.state].Line[w].Mode == redislock.ModeWrite) {
-					ahead[name] = append(ahead[name], unit(other, s.state))
+				if s.mode == redislock.ModeWrite || other.mode == redislock.ModeWrite {
+					ahead[name] = append(ahead[name], unit(other.request, s.state))
 				}
 			}
 		}
@@ -197,9 +196,8 @@ func tokensDiffer(m *model, r request) bool {
 				return false
 			}
 		}
-		for w := range s.place {
-			isBefore := m.line[s.state][w] != nobody && (s.mode == redislock.ModeWrite || m.states[s.state].Line[w].Mode == redislock.ModeWrite)
-			if !own && isBefore {
+		for _, other := range m.lines[s.state][:s.ahead] {
+			if !own && (s.mode == redislock.ModeWrite || other.mode == redislock.ModeWrite) {
 				return false
 			}
 		}
@@ -217,10 +215,10 @@ func TestDeadlocksAgainstNaive(t *testing.T) {
 		g := newWaits(m, true)
 		var nodes []int
 		for i := range found {
-			if d := &found[i]; d.certain {
+			if d := &found[i]; d.Certain {
 				circles++
 				some = append(some, d.told(m))
-				for _, s := range d.steps {
+				for _, s := range d.Steps {
 					nodes = append(nodes, g.at(s.request, s.state))
 				}
 			}
@@ -271,7 +269,7 @@ func TestDeadlockOfMany(t *testing.T) {
 	if edges > 100_000 {
 		t.Errorf("%d edges of the graph of 10 000 waiters", edges)
 	}
-	if v.deadlocks[0].behind != 10_000 {
-		t.Errorf("%d are behind it", v.deadlocks[0].behind)
+	if v.deadlocks[0].Behind != 10_000 {
+		t.Errorf("%d are behind it", v.deadlocks[0].Behind)
 	}
 }

@@ -2,11 +2,14 @@ package tree
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
 
 // dotEdge is what one arrow of the picture says. Edges that say the same are one arrow.
@@ -21,9 +24,9 @@ func (v *view) writeDot(to io.Writer) error {
 	w := bufio.NewWriter(to)
 	say := func(format string, args ...any) { fmt.Fprintf(w, format, args...) } //nolint:errcheck // Flush tells
 	say("digraph redislock {\n  rankdir=LR;\n  node [shape=box, fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\"];\n")
-	names, edges := namesOf(v.settled, false), v.edges()
+	names, edges := namesOf(v.settled, false).of, v.edges()
 	for _, p := range joined(edges) {
-		say("  %s [label=%s%s];\n", partyID(p), dotText(names.show(names.of[p], 0)), v.dotColour(v.marks[p]))
+		say("  %s [label=%s%s];\n", partyID(p), dotText(cli.Text(names[p])), v.dotColour(v.marks[p]))
 	}
 	arrows, counts := v.arrows(edges)
 	left := map[string]bool{}
@@ -45,45 +48,44 @@ func (v *view) writeDot(to io.Writer) error {
 // arrows are the edges with what stands beside them, each once, and how often each is there. All of a circle is among them,
 // although an edge from far back in a line to the holder follows from others.
 func (v *view) arrows(edges []edge) (arrows []dotEdge, counts map[dotEdge]int) {
-	circled, counts := v.circled(), map[dotEdge]int{}
+	type joint struct{ from, to, state int }
+	circled, counts := map[joint]int{}, map[dotEdge]int{} // circled: what deadlocks join, with the number of the first one
+	for i := range v.deadlocks {
+		for s, next := range v.deadlocks[i].links() {
+			if j := (joint{s.party, next.party, s.state}); circled[j] == 0 {
+				circled[j] = i + 1
+			}
+		}
+	}
 	missing := maps.Clone(circled)
-	add := func(a dotEdge) {
+	for _, e := range edges {
+		j := joint{e.from, e.to, e.state}
+		delete(missing, j)
+		a := dotEdge{e.From, cmp.Or(e.To, fmt.Sprint("left", e.state+1)), cli.Text(e.Key) + "\nto " + string(e.Wants), circled[j]}
+		if e.Why == "line" {
+			a.label += ", behind it in line"
+		}
 		if counts[a]++; counts[a] == 1 {
 			arrows = append(arrows, a)
 		}
 	}
-	for _, e := range edges {
-		c := circleEdge{e.from, e.to, e.state}
-		add(v.arrow(e, circled[c]))
-		delete(missing, c)
+	inOrder := func(a, b joint) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(a.state, b.state))
 	}
-	for _, c := range slices.SortedFunc(maps.Keys(missing), circleEdge.compare) {
-		if max(c.from, c.to) < len(v.parties) {
-			add(dotEdge{partyID(c.from), partyID(c.to), dotName(v.states[c.state].Key), circled[c]})
+	for _, j := range slices.SortedFunc(maps.Keys(missing), inOrder) {
+		if max(j.from, j.to) < len(v.parties) {
+			arrows = append(arrows, dotEdge{partyID(j.from), partyID(j.to), cli.Text(v.states[j.state].Key), circled[j]})
 		}
 	}
 	return arrows, counts
 }
-
-func (v *view) arrow(e edge, deadlock int) dotEdge {
-	a := dotEdge{partyID(e.from), fmt.Sprint("left", e.state+1), dotName(v.states[e.state].Key) + "\nto " + string(e.wants), deadlock}
-	if !e.held {
-		a.label += ", behind it in line"
-	}
-	if e.to != nobody {
-		a.to = partyID(e.to)
-	}
-	return a
-}
-
-func dotName(key string) string { return new(names).show(key, 0) }
 
 // dotColour is how a part of a deadlock looks; empty: it is none.
 func (v *view) dotColour(deadlock int) string {
 	switch {
 	case deadlock == 0:
 		return ""
-	case v.deadlocks[deadlock-1].certain:
+	case v.deadlocks[deadlock-1].Certain:
 		return ", color=red, fontcolor=red, penwidth=2"
 	}
 	return ", color=red, fontcolor=red, style=dashed"

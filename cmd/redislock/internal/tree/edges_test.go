@@ -125,9 +125,9 @@ func TestEdgesReach(t *testing.T) {
 						all.edge(r.party, p)
 					}
 				}
-				for w := range s.place {
-					if q := m.line[s.state][w]; q != nobody && (s.mode == redislock.ModeWrite || m.states[s.state].Line[w].Mode == redislock.ModeWrite) {
-						all.edge(r.party, m.requests[q].party)
+				for _, other := range m.lines[s.state][:s.ahead] {
+					if s.mode == redislock.ModeWrite || other.mode == redislock.ModeWrite {
+						all.edge(r.party, m.requests[other.request].party)
 					}
 				}
 			}

@@ -25,15 +25,15 @@ func Circles(ctx context.Context, conn *cli.Conn, look func(context.Context, []s
 	if err != nil {
 		return nil, err
 	}
-	n, arrow := namesOf(v.settled, false), " "+boxes.arrow+" "
+	n := namesOf(v.settled, false)
 	if !cli.UTF8() {
-		n.ascii, arrow = true, " "+plain.arrow+" "
+		n.glyphs = plain
 	}
 	var circles []Circle
 	for i := range v.deadlocks {
 		d := &v.deadlocks[i]
-		c := Circle{Certain: d.certain, Text: strings.Join(v.chain(d, n), arrow)}
-		for _, s := range d.steps {
+		c := Circle{Certain: d.Certain, Text: strings.Join(v.chain(d, n), " ")}
+		for _, s := range d.Steps {
 			c.Keys = append(c.Keys, v.states[s.state].Key)
 		}
 		circles = append(circles, c)
@@ -44,10 +44,7 @@ func Circles(ctx context.Context, conn *cli.Conn, look func(context.Context, []s
 // Told says in one line how many of these circles are certain, or only possible, with the first of them; empty if there is none.
 func Told(circles []Circle, certain bool) string {
 	some := slices.DeleteFunc(slices.Clone(circles), func(c Circle) bool { return c.Certain != certain })
-	what := "possible deadlock"
-	if certain {
-		what = "certain deadlock"
-	}
+	what := (&deadlock{Certain: certain}).kind() + " deadlock"
 	switch len(some) {
 	case 0:
 		return ""

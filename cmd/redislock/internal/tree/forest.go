@@ -2,9 +2,11 @@ package tree
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/count"
 )
 
 // deepest is how many parties stand beneath one another. What is deeper is a tree of its own, to which the first one refers.
@@ -13,15 +15,14 @@ const deepest = 5
 // A forest is who stands beneath whom: the waiters of a key beneath those who hold it, and beneath the first of the line if
 // nobody does who is in their way.
 type forest struct {
-	*model
-	most  int       // waiters that are drawn of each line; 0: all
-	under [][]int   // of each party the keys that are drawn beneath it
-	left  []int     // keys in whose way are only holders that have left them
-	lines [][]group // of each key
-	held  []bool    // whether holders of a key are in the way of somebody who waits for it
-	rows  []row
-	drawn map[int]bool // parties whose keys are in the rows
-	keys  map[int]int  // of a key that is in the rows: beneath which party
+	*printer
+	under  [][]int   // of each party the keys that are drawn beneath it
+	left   []int     // keys in whose way are only holders that have left them
+	groups [][]group // of each key
+	held   []bool    // whether holders of a key are in the way of somebody who waits for it
+	rows   []row
+	drawn  map[int]bool // parties whose keys are in the rows
+	keys   map[int]int  // of a key that is in the rows: beneath which party
 }
 
 // A group is requests of one party that stand together in a line and want the same.
@@ -34,45 +35,53 @@ type group struct {
 
 // A row is one line of the picture.
 type row struct {
-	stems  []bool // of each level above: whether something follows there
-	kind   rowKind
-	party  int  // of rowRoot and rowWaiter
-	state  int  // of rowKey, rowWaiter, rowLeft
-	held   bool // of rowKey: the party holds it, and is in the way; else it is the first in line
-	group  group
-	refers int // the party beneath which it goes on; nobody: here, if at all
-	count  int // of rowMore: how many are not drawn
+	lead          string
+	name          string // is shortened if the line is too long; empty: there is none
+	tail, mark    string // mark says that the party is in a deadlock
+	party, refers int    // whose keys are drawn beneath it, or beneath whom they are; nobody: there are none
+	waiters       int    // how many it shows, or counts
 }
 
-type rowKind int
+// add makes a row. It is to be completed before the next one is made.
+func (f *forest) add(lead, name, tail string) *row {
+	f.rows = append(f.rows, row{lead: lead, name: name, tail: tail, party: nobody, refers: nobody})
+	return &f.rows[len(f.rows)-1]
+}
 
-const (
-	rowRoot rowKind = iota
-	rowLeft         // a key that was left, as a root
-	rowKey
-	rowWaiter
-	rowMore
-	rowMoreTrees
-)
+// addRoot makes a row with which a tree begins.
+func (f *forest) addRoot(lead, name, tail string) *row {
+	if len(f.rows) > 0 {
+		f.add("", "", "")
+	}
+	return f.add(lead, name, tail)
+}
+
+// branch makes the begin of a row from what stands above it, and of those beneath it; follows says whether another one does.
+func (f *forest) branch(stems string, follows bool) (lead, beneath string) {
+	if follows {
+		return stems + f.names.branch, stems + f.names.stem
+	}
+	return stems + f.names.last, stems + f.names.gap
+}
 
 // grow makes the rows of all trees.
-func grow(m *model, most int) []row {
-	f := &forest{model: m, most: most, under: make([][]int, len(m.parties)), drawn: map[int]bool{}, keys: map[int]int{}}
-	for state := range m.states {
+func (p *printer) grow() []row {
+	f := &forest{printer: p, under: make([][]int, len(p.parties)), drawn: map[int]bool{}, keys: map[int]int{}}
+	for state := range p.states {
 		f.plant(state)
 	}
-	roots := make([]int, 0, len(m.parties))
-	counts := make([]int, len(m.parties))
-	for p, keys := range f.under {
+	roots := make([]int, 0, len(p.parties))
+	counts := make([]int, len(p.parties))
+	for party, keys := range f.under {
 		for _, state := range keys {
-			counts[p] += f.size(state)
+			counts[party] += f.size(state)
 		}
 		if len(keys) > 0 {
-			roots = append(roots, p)
+			roots = append(roots, party)
 		}
 	}
 	slices.SortStableFunc(roots, func(a, b int) int { // those who wait come last: most of them are beneath somebody by then
-		waits := cmp.Compare(min(1, len(m.parties[a].requests)), min(1, len(m.parties[b].requests)))
+		waits := cmp.Compare(min(1, len(p.parties[a].requests)), min(1, len(p.parties[b].requests)))
 		return cmp.Or(waits, cmp.Compare(counts[b], counts[a]))
 	})
 	f.trees(roots, counts)
@@ -81,38 +90,40 @@ func grow(m *model, most int) []row {
 
 // trees draws the roots, and says how many it does not draw.
 func (f *forest) trees(roots, counts []int) {
-	trees, more := 0, row{kind: rowMoreTrees}
-	isFull := func() bool { trees++; return f.most > 0 && trees > 5*f.most }
-	for _, state := range f.left {
-		if isFull() {
-			more.count += f.size(state)
-			continue
+	trees, more := 0, 0
+	draw := func(waiters int, tree func()) {
+		if trees++; f.most > 0 && trees > 5*f.most {
+			more += waiters
+		} else {
+			tree()
 		}
-		f.rows = append(f.rows, row{kind: rowLeft, state: state, refers: nobody})
-		f.waiters(state, nil, 1)
+	}
+	for _, state := range f.left {
+		draw(f.size(state), func() {
+			f.addRoot("", f.states[state].Key, f.leftUntil(state))
+			f.waiters(state, "", 1)
+		})
 	}
 	for _, p := range roots {
-		switch {
-		case f.drawn[p]:
-		case isFull():
-			more.count += counts[p]
-		default:
-			f.rows = append(f.rows, row{kind: rowRoot, party: p, refers: nobody})
-			f.beneath(p, nil, 0)
+		if !f.drawn[p] {
+			draw(counts[p], func() {
+				r := f.addRoot("", f.names.of[p], "")
+				r.party, r.mark = p, f.mark(p)
+				f.beneath(p, "", 0)
+			})
 		}
 	}
-	if more.count > 0 {
-		f.rows = append(f.rows, more)
+	if more > 0 {
+		text := fmt.Sprintf("%s %s more wait for others: --waiters 0 draws all", f.names.dots, count.Number(more))
+		f.addRoot(text, "", "").waiters = more
 	}
 }
 
 // plant finds out beneath whom the line of a key belongs.
 func (f *forest) plant(state int) {
-	line, held := f.groups(state), false
-	for _, g := range line {
-		held = held || f.isHeldAgainst(state, g.mode)
-	}
-	f.lines, f.held = append(f.lines, line), append(f.held, held)
+	line := f.groupsOf(state)
+	held := slices.ContainsFunc(line, func(g group) bool { return f.isHeldAgainst(state, g.mode) })
+	f.groups, f.held = append(f.groups, line), append(f.held, held)
 	switch {
 	case len(line) == 0:
 	case held:
@@ -131,7 +142,7 @@ func (f *forest) plant(state int) {
 
 // plantBehindFirst puts a line beneath its first waiter, if others are behind it.
 func (f *forest) plantBehindFirst(state int) {
-	line, first := f.lines[state], 0
+	line, first := f.groups[state], 0
 	if line[0].last == 0 {
 		first++ // an intent, which waits for everybody in line
 	}
@@ -140,26 +151,22 @@ func (f *forest) plantBehindFirst(state int) {
 	}
 	f.under[line[first].party] = append(f.under[line[first].party], state)
 	if line[first].first++; line[first].first > line[first].last {
-		f.lines[state] = slices.Delete(line, first, first+1)
+		f.groups[state] = slices.Delete(line, first, first+1)
 	}
 }
 
-// groups are who waits for a key: the writer with an intent, and the line.
-func (f *forest) groups(state int) []group {
-	var line []group
-	if q := f.intents[state]; q != nobody {
-		line = append(line, group{party: f.requests[q].party, request: q, mode: redislock.ModeWrite})
-	}
-	place := 0
-	for w, q := range f.line[state] {
-		if q == nobody {
-			continue
-		}
-		place++
-		g := group{f.requests[q].party, q, place, place, f.states[state].Line[w].Mode}
-		if n := len(line) - 1; n >= 0 && line[n].last > 0 && line[n].party == g.party && line[n].mode == g.mode {
-			line[n].last = place
-		} else {
+// groupsOf are who waits for a key: the writer with an intent, and the line.
+func (f *forest) groupsOf(state int) (line []group) {
+	for _, s := range f.lines[state] {
+		g := group{f.requests[s.request].party, s.request, s.ahead + 1, s.ahead + 1, s.mode}
+		n := len(line) - 1
+		switch {
+		case s.place == 0:
+			g.first, g.last = 0, 0
+			line = slices.Insert(line, 0, g)
+		case n >= 0 && line[n].party == g.party && line[n].mode == g.mode:
+			line[n].last = g.last
+		default:
 			line = append(line, g)
 		}
 	}
@@ -169,7 +176,7 @@ func (f *forest) groups(state int) []group {
 // size is how many wait for a key.
 func (f *forest) size(state int) int {
 	n := 0
-	for _, g := range f.lines[state] {
+	for _, g := range f.groups[state] {
 		n += g.size()
 	}
 	return n
@@ -178,30 +185,32 @@ func (f *forest) size(state int) int {
 func (g group) size() int { return g.last - g.first + 1 }
 
 // beneath draws the keys of a party, and who waits for them.
-func (f *forest) beneath(p int, stems []bool, depth int) {
+func (f *forest) beneath(p int, stems string, depth int) {
 	f.drawn[p] = true
 	for i, state := range f.under[p] {
-		here := append(slices.Clone(stems), i < len(f.under[p])-1)
-		r := row{stems: here, kind: rowKey, party: p, state: state, held: f.held[state], refers: nobody}
-		other, has := f.keys[state]
-		if has {
+		lead, beneath := f.branch(stems, i < len(f.under[p])-1)
+		r := f.add(lead, f.states[state].Key, f.hold(p, state, f.held[state]))
+		if other, has := f.keys[state]; has {
 			r.refers = other
+			continue
 		}
-		if f.rows = append(f.rows, r); !has {
-			f.keys[state] = p
-			f.waiters(state, here, depth+1)
+		if !f.held[state] {
+			r.waiters = 1 // the party itself, which is the first in line
 		}
+		f.keys[state] = p
+		f.waiters(state, beneath, depth+1)
 	}
 }
 
-// waiters draws who waits for a key.
-func (f *forest) waiters(state int, stems []bool, depth int) {
-	line := f.lines[state]
+// waiters draws who waits for a key, and what is beneath them.
+func (f *forest) waiters(state int, stems string, depth int) {
+	line := f.groups[state]
 	shown := f.choose(line)
 	hidden := 0
 	more := func(follows bool) {
 		if hidden > 0 {
-			f.rows = append(f.rows, row{stems: append(slices.Clone(stems), follows), kind: rowMore, count: hidden, refers: nobody})
+			lead, _ := f.branch(stems, follows)
+			f.add(fmt.Sprintf("%s%s %s more", lead, f.names.dots, count.Number(hidden)), "", "").waiters = hidden
 			hidden = 0
 		}
 	}
@@ -211,23 +220,19 @@ func (f *forest) waiters(state int, stems []bool, depth int) {
 			continue
 		}
 		more(true)
-		here := append(slices.Clone(stems), i < len(line)-1)
-		f.waiter(g, state, here, depth)
+		lead, beneath := f.branch(stems, i < len(line)-1)
+		r := f.add(lead+place(g), f.names.of[g.party], f.wish(g))
+		r.mark, r.waiters = f.mark(g.party), g.size()
+		switch {
+		case len(f.under[g.party]) == 0:
+		case f.drawn[g.party] || depth >= deepest:
+			r.refers, r.name = g.party, cmp.Or(f.parties[g.party].caller, r.name) // the rest stands where this refers to
+		default:
+			r.party = g.party
+			f.beneath(g.party, beneath, depth)
+		}
 	}
 	more(false)
-}
-
-// waiter draws one waiter, and what is beneath it.
-func (f *forest) waiter(g group, state int, stems []bool, depth int) {
-	r := row{stems: stems, kind: rowWaiter, party: g.party, state: state, group: g, refers: nobody}
-	isKnown := len(f.under[g.party]) > 0
-	if isKnown && (f.drawn[g.party] || depth >= deepest) {
-		r.refers, isKnown = g.party, false
-	}
-	f.rows = append(f.rows, r)
-	if isKnown {
-		f.beneath(g.party, stems, depth)
-	}
 }
 
 // choose says who of a line is drawn: the first ones, and some more for whom others wait.
@@ -247,21 +252,12 @@ func (f *forest) choose(line []group) []bool {
 func labels(rows []row) map[int]int {
 	wanted, numbers := map[int]bool{}, map[int]int{}
 	for _, r := range rows {
-		if r.refers != nobody {
-			wanted[r.refers] = true
-		}
+		wanted[r.refers] = true
 	}
-	for i, r := range rows {
-		if isDefined(rows, i) && wanted[r.party] && numbers[r.party] == 0 {
+	for _, r := range rows {
+		if r.party != nobody && wanted[r.party] && numbers[r.party] == 0 {
 			numbers[r.party] = len(numbers) + 1
 		}
 	}
 	return numbers
-}
-
-// isDefined reports whether the keys of the party of a row are drawn beneath it.
-func isDefined(rows []row, i int) bool {
-	r := rows[i]
-	return r.kind == rowRoot || r.kind == rowWaiter && r.refers == nobody &&
-		i+1 < len(rows) && len(rows[i+1].stems) > len(r.stems)
 }

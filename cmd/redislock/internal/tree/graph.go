@@ -17,63 +17,46 @@ func (g *graph) add(who int) int {
 
 func (g *graph) edge(from, to int) { g.next[from] = append(g.next[from], to) }
 
-// components returns for each node the number of its strongly connected component. It is Tarjan's algorithm, without
-// recursion, because a line may have many thousand waiters.
-func (g *graph) components() (of []int, count int) {
-	type visit struct{ node, edge int }
+// components returns for each node the number of its strongly connected component, and the nodes of those components that have
+// more than one. It is Tarjan's algorithm. It goes down whole lines, for which Go makes the stack longer: up to two million nodes,
+// which are more waiters than a server has.
+func (g *graph) components() (of []int, circles [][]int) {
 	n := len(g.next)
 	of = make([]int, n)
 	order, low := make([]int, n), make([]int, n) // from 1
-	var path []visit
 	var open []int
-	seen := 0
-	enter := func(node int) {
+	seen, count := 0, 0
+	var visit func(node int)
+	visit = func(node int) {
 		seen++
 		order[node], low[node], of[node] = seen, seen, nobody
-		path, open = append(path, visit{node, 0}), append(open, node)
+		at := len(open)
+		open = append(open, node)
+		for _, to := range g.next[node] {
+			if order[to] == 0 {
+				visit(to)
+				low[node] = min(low[node], low[to])
+			} else if of[to] == nobody {
+				low[node] = min(low[node], order[to])
+			}
+		}
+		if low[node] < order[node] {
+			return
+		}
+		nodes := slices.Sorted(slices.Values(open[at:]))
+		for _, one := range nodes {
+			of[one] = count
+		}
+		if open, count = open[:at], count+1; len(nodes) > 1 {
+			circles = append(circles, nodes)
+		}
 	}
 	for root := range n {
-		if order[root] != 0 {
-			continue
-		}
-		enter(root)
-		for len(path) > 0 {
-			v := &path[len(path)-1]
-			node := v.node
-			if v.edge < len(g.next[node]) {
-				to := g.next[node][v.edge]
-				v.edge++
-				if order[to] == 0 {
-					enter(to)
-				} else if of[to] == nobody {
-					low[node] = min(low[node], order[to])
-				}
-				continue
-			}
-			path = path[:len(path)-1]
-			if len(path) > 0 {
-				before := path[len(path)-1].node
-				low[before] = min(low[before], low[node])
-			}
-			if low[node] == order[node] {
-				for of[node] == nobody {
-					of[open[len(open)-1]] = count
-					open = open[:len(open)-1]
-				}
-				count++
-			}
+		if order[root] == 0 {
+			visit(root)
 		}
 	}
-	return of, count
-}
-
-// members returns the nodes of each component that has more than one.
-func members(of []int, count int) [][]int {
-	all := make([][]int, count)
-	for node, c := range of {
-		all[c] = append(all[c], node)
-	}
-	return slices.DeleteFunc(all, func(nodes []int) bool { return len(nodes) < 2 })
+	return of, circles
 }
 
 // round finds a shortest way from a node back to it, through nodes of its component alone, that meets somebody else. The

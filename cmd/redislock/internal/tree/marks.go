@@ -1,12 +1,14 @@
 package tree
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	_ "embed"
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -34,8 +36,10 @@ type marker struct {
 type marks struct {
 	holders []string
 	line    map[int64]string // by place, as Waiter.Since
-	intent  string
 }
+
+// ofIntent is the place of a writer with an intent, which has none.
+var ofIntent = time.Time{}.UnixMicro()
 
 func newMarker(conn *cli.Conn) *marker {
 	return &marker{conn: conn, secret: rand.Text(), names: map[string]string{}, latest: map[string]marks{}}
@@ -52,60 +56,47 @@ func (k *marker) identify(ctx context.Context, states []redislock.KeyState) []re
 			return states
 		}
 	}
-	holds, waits := map[string]bool{}, map[string]bool{}
-	for _, s := range waited(states) {
-		m := k.latest[s.Key]
-		for _, mark := range m.holders {
+	type owner struct {
+		mark   string
+		caller *string
+	}
+	var owners []owner
+	holds, waits, named := map[string]bool{}, map[string]bool{}, slices.Clone(states)
+	for i := range named {
+		s, m := &named[i], k.latest[named[i].Key]
+		s.Holders, s.Line = slices.Clone(s.Holders), slices.Clone(s.Line)
+		for h, mark := range m.holders {
 			holds[mark] = true
+			if len(m.holders) == len(s.Holders) { // else they have changed meanwhile
+				owners = append(owners, owner{mark, &s.Holders[h].Caller})
+			}
 		}
 		for _, mark := range m.line {
 			waits[mark] = true
 		}
-		waits[m.intent] = true
-	}
-	caller := func(mark, caller string) string {
-		if caller != "" || mark == "" || !holds[mark] || !waits[mark] {
-			return caller
+		for w := range s.Line {
+			owners = append(owners, owner{m.line[s.Line[w].Since.UnixMicro()], &s.Line[w].Caller})
 		}
-		if k.names[mark] == "" {
-			k.names[mark] = fmt.Sprintf("token %d", len(k.names)+1)
+		if s.Intent != nil {
+			intent := *s.Intent
+			s.Intent, owners = &intent, append(owners, owner{m.line[ofIntent], &intent.Caller})
 		}
-		return k.names[mark]
 	}
-	named := slices.Clone(states)
-	for i := range named {
-		k.latest[named[i].Key].name(&named[i], caller)
+	for _, o := range owners {
+		if *o.caller == "" && o.mark != "" && holds[o.mark] && waits[o.mark] {
+			k.names[o.mark] = cmp.Or(k.names[o.mark], fmt.Sprintf("token %d", len(k.names)+1))
+			*o.caller = k.names[o.mark]
+		}
 	}
 	return named
 }
 
-// name gives callers to those of a key.
-func (m marks) name(s *redislock.KeyState, caller func(mark, caller string) string) {
-	s.Holders, s.Line = slices.Clone(s.Holders), slices.Clone(s.Line)
-	for i := range s.Holders {
-		if len(m.holders) == len(s.Holders) { // else they have changed meanwhile
-			s.Holders[i].Caller = caller(m.holders[i], s.Holders[i].Caller)
-		}
-	}
-	for i := range s.Line {
-		s.Line[i].Caller = caller(m.line[s.Line[i].Since.UnixMicro()], s.Line[i].Caller)
-	}
-	if s.Intent != nil {
-		intent := *s.Intent
-		intent.Caller = caller(m.intent, intent.Caller)
-		s.Intent = &intent
-	}
+// waited returns the keys that somebody waits for: circles lead through these alone.
+func waited(states []redislock.KeyState) []redislock.KeyState {
+	return slices.DeleteFunc(slices.Clone(states), func(s redislock.KeyState) bool { return !isWaited(s) })
 }
 
-// waited returns the keys that somebody waits for: circles lead through these alone.
-func waited(states []redislock.KeyState) (some []redislock.KeyState) {
-	for _, s := range states {
-		if len(s.Line) > 0 || s.Intent != nil {
-			some = append(some, s)
-		}
-	}
-	return some
-}
+func isWaited(s redislock.KeyState) bool { return len(s.Line) > 0 || s.Intent != nil }
 
 // read asks for the marks of some keys.
 func (k *marker) read(ctx context.Context, states []redislock.KeyState) error {
@@ -132,7 +123,7 @@ func (k *marker) read(ctx context.Context, states []redislock.KeyState) error {
 func marksOf(reply []any) marks {
 	text := func(i int) string { return fmt.Sprint(reply[i]) }
 	count, _ := strconv.Atoi(text(1))
-	m := marks{intent: text(0), line: map[int64]string{}}
+	m := marks{line: map[int64]string{ofIntent: text(0)}}
 	for i := range count {
 		m.holders = append(m.holders, text(2+i))
 	}
@@ -147,14 +138,9 @@ func marksOf(reply []any) marks {
 func (m *model) hasToken(q, state int) (has, known bool) {
 	r, mark := &m.requests[q], ""
 	for _, s := range r.stands {
-		at := m.tokens[m.states[s.state].Key]
-		if mark = at.line[r.since.UnixMicro()]; r.intent {
-			mark = at.intent
-		}
-		if mark != "" {
-			break
-		}
+		mark = cmp.Or(mark, m.tokens[m.states[s.state].Key].line[r.since.UnixMicro()])
 	}
 	holders := m.tokens[m.states[state].Key].holders
-	return slices.Contains(holders, mark), mark != "" && len(holders) > 0
+	known = mark != "" && len(holders) > 0
+	return known && slices.Contains(holders, mark), known
 }

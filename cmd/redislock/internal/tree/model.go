@@ -14,10 +14,9 @@ type model struct {
 	states   []redislock.KeyState
 	parties  []party
 	requests []request
-	holders  [][]int // of each state, by holder: the party; nobody if the key is left
-	line     [][]int // of each state, by waiter: the request; nobody if the waiter is gone
-	intents  []int   // of each state: the request; nobody if there is no intent
-	gone     int     // how many waiters are gone
+	holders  [][]int   // of each state, by holder: the party; nobody if the key is left
+	lines    [][]stand // of each state: who is alive, in order, and behind them the writer with an intent
+	gone     int       // how many waiters are gone
 
 	tokens  map[string]marks // by key; empty: nobody has compared them
 	several map[string]bool  // callers' ids that are known to be more than one piece of work
@@ -40,21 +39,23 @@ func (p *party) isKnown() bool { return p.caller != "" || p.metadata != "" }
 type request struct {
 	party  int
 	since  time.Time // zero for an intent
-	intent bool
-	stands []stand // in the order of the states
+	stands []stand   // in the order of the states
 }
+
+// isIntent reports whether it is that of a writer that polls.
+func (r *request) isIntent() bool { return r.stands[0].place == 0 }
 
 // at returns which of the stands is that for a key.
 func (r *request) at(state int) int {
-	i, _ := slices.BinarySearchFunc(r.stands, state, func(s stand, state int) int { return s.state - state })
-	return i
+	return slices.IndexFunc(r.stands, func(s stand) bool { return s.state == state })
 }
 
 // A stand is one key that a request waits for.
 type stand struct {
-	state int
-	place int // index in the line; behind all of it for an intent
-	mode  redislock.Mode
+	request, state int
+	ahead          int // how many stand before it in the line
+	place          int // the same from 1, with those who are gone; 0: an intent
+	mode           redislock.Mode
 }
 
 // newModel finds out who is who.
@@ -69,7 +70,7 @@ func (m *model) again(states []redislock.KeyState) *model {
 		next.parties = append(next.parties, party{caller: p.caller, metadata: p.metadata})
 	}
 	for _, r := range m.requests {
-		next.requests = append(next.requests, request{party: r.party, since: r.since, intent: r.intent})
+		next.requests = append(next.requests, request{party: r.party, since: r.since})
 	}
 	for i := range states {
 		next.take(i)
@@ -79,29 +80,28 @@ func (m *model) again(states []redislock.KeyState) *model {
 
 // take enters one key.
 func (m *model) take(i int) {
-	s := m.states[i]
-	holders, line, intent := make([]int, len(s.Holders)), make([]int, len(s.Line)), nobody
-	if s.Mode != redislock.ModeWrite && s.Mode != redislock.ModeRead {
-		holders = nil // of a foreign key
-	}
-	for h := range holders {
-		holders[h] = nobody
-		if !s.Holders[h].Left {
-			holders[h] = m.holder(i, s.Holders[h])
+	s := &m.states[i]
+	var holders []int
+	if s.Mode == redislock.ModeWrite || s.Mode == redislock.ModeRead { // else it is foreign
+		for _, h := range s.Holders {
+			p := nobody
+			if !h.Left {
+				p = m.holder(i, h)
+			}
+			holders = append(holders, p)
 		}
 	}
+	m.holders, m.lines = append(m.holders, holders), append(m.lines, nil)
 	for w, waiter := range s.Line {
-		if !waiter.Alive {
-			line[w] = nobody
+		if waiter.Alive {
+			m.request(waiter.Caller, waiter.Metadata, waiter.Since, stand{state: i, place: w + 1, mode: waiter.Mode})
+		} else {
 			m.gone++
-			continue
 		}
-		line[w] = m.request(waiter.Caller, waiter.Metadata, request{since: waiter.Since}, stand{i, w, waiter.Mode})
 	}
 	if s.Intent != nil {
-		intent = m.request(s.Intent.Caller, s.Intent.Metadata, request{intent: true}, stand{i, len(s.Line), redislock.ModeWrite})
+		m.request(s.Intent.Caller, s.Intent.Metadata, time.Time{}, stand{state: i, mode: redislock.ModeWrite})
 	}
-	m.holders, m.line, m.intents = append(m.holders, holders), append(m.line, line), append(m.intents, intent)
 }
 
 // holder enters who holds a key.
@@ -139,13 +139,13 @@ func (p *party) runs(metadata string) {
 
 // request finds or makes a request, and adds a key that it waits for. Intents of nobody known are requests of their own,
 // because they have no place.
-func (m *model) request(caller, metadata string, r request, s stand) int {
-	name := fmt.Sprintf("%t %d %q %q", r.intent, r.since.UnixMicro(), caller, metadata)
+func (m *model) request(caller, metadata string, since time.Time, s stand) {
+	isIntent := s.place == 0
+	name := fmt.Sprintf("%t %d %q %q", isIntent, since.UnixMicro(), caller, metadata)
 	q, has := m.requestOf[name]
-	if !has || r.intent && caller == "" && metadata == "" {
+	if !has || isIntent && caller == "" && metadata == "" {
 		q = len(m.requests)
-		r.party = m.party(caller, metadata)
-		m.requests = append(m.requests, r)
+		m.requests = append(m.requests, request{party: m.party(caller, metadata), since: since})
 		m.requestOf[name] = q
 	}
 	found := &m.requests[q]
@@ -153,15 +153,15 @@ func (m *model) request(caller, metadata string, r request, s stand) int {
 		p.requests = append(p.requests, q)
 		p.runs(metadata)
 	}
-	found.stands = append(found.stands, s)
-	return q
+	s.request, s.ahead = q, len(m.lines[s.state])
+	found.stands, m.lines[s.state] = append(found.stands, s), append(m.lines[s.state], s)
 }
 
 // isOne reports whether a party is one piece of work, which stands in line now: then it does nothing else meanwhile.
 func (m *model) isOne(p int) bool {
 	party := &m.parties[p]
 	return party.caller != "" && !m.several[party.caller] && len(party.requests) == 1 && len(party.processes) <= 1 &&
-		!m.requests[party.requests[0]].intent
+		!m.requests[party.requests[0]].isIntent()
 }
 
 // conflict reports whether somebody in one mode is in the way of somebody in another one.
@@ -176,12 +176,7 @@ func (m *model) isHeldAgainst(state int, mode redislock.Mode) bool {
 
 // isBehind reports whether somebody in line has to go first.
 func (m *model) isBehind(s stand) bool {
-	for w, q := range m.line[s.state][:s.place] {
-		if q != nobody && conflict(s.mode, m.states[s.state].Line[w].Mode) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.lines[s.state][:s.ahead], func(before stand) bool { return conflict(s.mode, before.mode) })
 }
 
 func (m *model) isHeldBy(state, p int) bool {

@@ -22,7 +22,9 @@ import (
 var pageText string
 
 // pageTemplate escapes what strangers have written, wherever that stands.
-var pageTemplate = template.Must(template.New("page").Parse(pageText))
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+	"add": func(a, b int) int { return a + b },
+}).Parse(pageText))
 
 // A page is a picture of who waits for whom: holders on the left, keys in the middle, those who wait on the right.
 type page struct {
@@ -34,7 +36,7 @@ type page struct {
 	Height       int
 
 	view    *view
-	names   *names
+	names   []string
 	circled map[pageStep]string // how what joins a party and a key is drawn, if it is a part of a circle
 	ports   map[pageSide]int    // how many edges the box of a party has
 	boxes   map[pageSide]*pageNode
@@ -73,41 +75,25 @@ const (
 	pageLabel = 130 // what is said of an edge
 )
 
-// TextX and the others say where the texts of a box stand.
-func (n *pageNode) TextX() int { return n.X + 8 }
-func (n *pageNode) TextY() int { return n.Y + 17 }
-func (n *pageNode) NoteY() int { return n.Y + 17 + pageLine }
-
 // A pageEdge joins a party and a key.
 type pageEdge struct {
 	X, Y, KeyX, KeyY int // the ends, at the party and at the key
 	Label, Class     string
-	right            int // 1 if the key is on the right of the party, else -1
+	Aside            int // where what it says stands, from X; negative if the key is on the left of the party
 }
 
 // Path is the line: straight beneath what it says, which stands at the party, and then bent.
 func (e pageEdge) Path() string {
-	bend := e.X + e.right*pageLabel
+	bend := e.X + pageLabel*e.Aside/6
 	middle := (bend + e.KeyX) / 2
 	return fmt.Sprintf("M%d %dH%dC%d %d %d %d %d %d", e.X, e.Y, bend, middle, e.Y, middle, e.KeyY, e.KeyX, e.KeyY)
-}
-
-// LabelX and the others say where what it says stands.
-func (e pageEdge) LabelX() int { return e.X + 6*e.right }
-func (e pageEdge) LabelY() int { return e.Y - 4 }
-
-func (e pageEdge) Anchor() string {
-	if e.right > 0 {
-		return "start"
-	}
-	return "end"
 }
 
 func (v *view) writeHTML(to io.Writer) error { return pageTemplate.Execute(to, v.page()) }
 
 func (v *view) page() *page {
 	p := &page{
-		Now: v.now.UTC().Format("2006-01-02 15:04:05 UTC"), view: v, names: namesOf(v.settled, false), circled: map[pageStep]string{},
+		Now: v.now.UTC().Format("2006-01-02 15:04:05 UTC"), view: v, names: namesOf(v.settled, false).of, circled: map[pageStep]string{},
 		ports: map[pageSide]int{}, boxes: map[pageSide]*pageNode{}, bottom: [3]int{pageTop, pageTop, pageTop},
 	}
 	p.tellCircles()
@@ -142,14 +128,12 @@ type pageTie struct {
 // ties are those of a key for which somebody waits.
 func (v *view) ties(i int) (ties []pageTie) {
 	s := &v.states[i]
-	for w, q := range v.line[i] {
-		if q != nobody {
-			text := fmt.Sprintf("%d. %s, %s", w+1, s.Line[w].Mode, cli.Duration(max(0, v.now.Sub(s.Line[w].Since))))
-			ties = append(ties, pageTie{pageSide{v.requests[q].party, false}, text})
+	for _, one := range v.lines[i] {
+		r, text := &v.requests[one.request], "with an intent"
+		if one.place > 0 {
+			text = fmt.Sprintf("%d. %s, %s", one.place, one.mode, cli.Duration(max(0, v.now.Sub(r.since))))
 		}
-	}
-	if q := v.intents[i]; q != nobody {
-		ties = append(ties, pageTie{pageSide{v.requests[q].party, false}, "with an intent"})
+		ties = append(ties, pageTie{pageSide{r.party, false}, text})
 	}
 	if len(ties) == 0 {
 		return nil
@@ -173,7 +157,7 @@ func (p *page) key(i int, ties []pageTie) {
 	if s.Mode == redislock.ModeForeign {
 		note = "foreign: " + cli.Foreign(*s)
 	}
-	key := p.node(1, 2, p.names.show(s.Key, 0), note)
+	key := p.node(1, 2, cli.Text(s.Key), note)
 	for _, t := range ties {
 		if t.party == nobody {
 			key.Note += ", " + t.says
@@ -183,9 +167,9 @@ func (p *page) key(i int, ties []pageTie) {
 		y := box.Y + pageLine - 2 + pageLine*box.used
 		box.used++
 		class := p.circled[pageStep{t.pageSide, i}]
-		e := pageEdge{box.X, y, key.X + pageWidth, key.Y + key.Height/2, t.says, class, -1}
+		e := pageEdge{box.X, y, key.X + pageWidth, key.Y + key.Height/2, t.says, class, -6}
 		if t.holds {
-			e.X, e.KeyX, e.right = box.X+pageWidth, key.X, 1
+			e.X, e.KeyX, e.Aside = box.X+pageWidth, key.X, 6
 		}
 		if p.Edges = append(p.Edges, e); class != "" && (key.Class == "" || class == "certain") {
 			key.Class = class
@@ -203,12 +187,9 @@ func (p *page) box(side pageSide) *pageNode {
 		column = 0
 	}
 	if i := p.view.marks[side.party]; i > 0 {
-		lines, note, class = 2, fmt.Sprint("deadlock ", i), "possible"
-		if p.view.deadlocks[i-1].certain {
-			class = "certain"
-		}
+		lines, note, class = 2, fmt.Sprint("deadlock ", i), p.view.deadlocks[i-1].kind()
 	}
-	box := p.node(column, max(lines, p.ports[side]), p.names.show(p.names.of[side.party], 0), note)
+	box := p.node(column, max(lines, p.ports[side]), cli.Text(p.names[side.party]), note)
 	box.Class, p.boxes[side] = class, box
 	return box
 }
@@ -226,22 +207,21 @@ func (p *page) node(column, lines int, text, note string) *pageNode {
 // tellCircles says of each deadlock who is in it, and keeps what it joins.
 func (p *page) tellCircles() {
 	v := p.view
-	name := func(party int) string { return p.names.show(p.names.of[party], 0) }
 	for i := range v.deadlocks {
 		d := &v.deadlocks[i]
-		class, ends := "possible", ". Not certain: "+strings.Join(d.why, "; ")+"."
-		if d.certain {
-			class, ends = "certain", ". None of them can go on until one gives up or loses its lease."
+		class, ends := d.kind(), ". Not certain: "+strings.Join(d.Doubts, "; ")+"."
+		if d.Certain {
+			ends = ". None of them can go on until one gives up or loses its lease."
 		}
 		var says []string
 		for s, next := range d.links() {
 			text := "%s waits for %s, in line behind %s"
-			if s.held {
+			if s.Why == held {
 				text = "%s waits for %s, which is held by %s"
 			}
-			says = append(says, fmt.Sprintf(text, name(s.party), p.names.show(v.states[s.state].Key, 0), name(next.party)))
+			says = append(says, fmt.Sprintf(text, cli.Text(p.names[s.party]), cli.Text(v.states[s.state].Key), cli.Text(p.names[next.party])))
 			p.mark(pageStep{pageSide{s.party, false}, s.state}, class)
-			p.mark(pageStep{pageSide{next.party, s.held}, s.state}, class)
+			p.mark(pageStep{pageSide{next.party, s.Why == held}, s.state}, class)
 		}
 		p.Circles = append(p.Circles, pageCircle{fmt.Sprintf("Deadlock %d, %s", i+1, class), strings.Join(says, "; ") + ends})
 	}

@@ -118,7 +118,7 @@ func TestPageLayout(t *testing.T) {
 				return slices.ContainsFunc(p.Nodes, func(n *pageNode) bool { return x == n.X && n.Y < y && y < n.Y+n.Height })
 			}
 			at, left, right := [2]int{e.X, e.Y}, [2]int{e.KeyX, e.KeyY}, [2]int{e.X, e.Y}
-			if e.right > 0 {
+			if e.Aside > 0 {
 				left, right = right, left
 			}
 			if !atBox(left[0]-pageWidth, left[1]) || !atBox(right[0], right[1]) || ends[at] {

@@ -59,17 +59,26 @@ func (p process) String() string {
 	return strings.TrimSpace(fmt.Sprintf("%s pid %s %s", p.host, p.pid, p.program)) + p.rest
 }
 
-// names is how parties are called.
+// names is how parties are called, and what stands around that.
 type names struct {
-	of          []string
-	parties     []party
-	ascii, long bool
+	glyphs
+	of      []string
+	parties []party
+	long    bool
 }
+
+// glyphs are what pictures are made of.
+type glyphs struct{ branch, last, stem, gap, arrow, dots string }
+
+var (
+	boxes = glyphs{"├─ ", "└─ ", "│  ", "   ", "→", "…"}
+	plain = glyphs{"|- ", "`- ", "|  ", "   ", "->", "..."}
+)
 
 // namesOf finds a short name for each party, or the whole text with long. Where two have the same short name it is the
 // whole text, too.
 func namesOf(m *model, long bool) *names {
-	n := &names{of: make([]string, len(m.parties)), parties: m.parties, long: long}
+	n := &names{glyphs: boxes, of: make([]string, len(m.parties)), parties: m.parties, long: long}
 	count := map[string]int{}
 	for p := range m.parties {
 		n.of[p] = shortName(&m.parties[p])
@@ -119,7 +128,7 @@ func (n *names) show(text string, most int) string {
 	switch {
 	case most <= 0 || n.long:
 		return text
-	case !n.ascii:
+	case n.glyphs == boxes:
 		return cells.Short(text, most)
 	case len(text) <= most:
 		return text
@@ -129,5 +138,5 @@ func (n *names) show(text string, most int) string {
 
 // isWritable reports whether the terminal has the characters of a text.
 func (n *names) isWritable(text string) bool {
-	return !n.ascii || strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
+	return n.glyphs == boxes || strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -18,7 +19,7 @@ func drawn(t *testing.T, v *view, most int, mod ...func(*printer)) string {
 	t.Helper()
 	var b bytes.Buffer
 	p := &printer{
-		view: v, names: namesOf(v.settled, false), screen: cli.NewScreen(&b), glyphs: boxes,
+		view: v, names: namesOf(v.settled, false), screen: cli.NewScreen(&b),
 		most: most, width: 80, propose: new(cli.Redis).Propose,
 	}
 	for _, m := range mod {
@@ -187,7 +188,7 @@ possible deadlock 1: q → a → p → b → q
 func TestPlainPicture(t *testing.T) {
 	t.Parallel()
 	v := viewOf(t, statesOf("ключ w A < B:w1", "b w B < A:w2"))
-	got := drawn(t, v, 10, func(p *printer) { p.glyphs, p.names.ascii = plain, true })
+	got := drawn(t, v, 10, func(p *printer) { p.names.glyphs = plain })
 	if i := strings.IndexFunc(got, func(r rune) bool { return r >= utf8.RuneSelf }); i >= 0 {
 		t.Errorf("not ASCII at %d:\n%s", i, got)
 	}
@@ -247,19 +248,11 @@ func TestPictureIsComplete(t *testing.T) {
 	for seed := range uint64(3000) {
 		m := newModel(randomStates(rand.New(rand.NewPCG(seed, 5))))
 		for _, most := range []int{0, 1, 2} {
-			rows := grow(m, most)
+			p := &printer{view: &view{model: m}, names: namesOf(m, false), most: most}
+			rows := p.grow()
 			numbers, counted := labels(rows), 0
 			for i, r := range rows {
-				switch r.kind {
-				case rowWaiter:
-					counted += r.group.size()
-				case rowMore, rowMoreTrees:
-					counted += r.count
-				case rowKey:
-					if r.refers == nobody && !isBlocked(m, r.state) {
-						counted++ // the first in line
-					}
-				}
+				counted += r.waiters
 				if r.refers != nobody && numbers[r.refers] == 0 {
 					t.Fatalf("seed %d: row %d refers to what is not drawn", seed, i)
 				}
@@ -271,27 +264,12 @@ func TestPictureIsComplete(t *testing.T) {
 	}
 }
 
-// isBlocked reports whether holders are in the way of anybody who waits for a key.
-func isBlocked(m *model, state int) bool {
-	blocked := m.intents[state] != nobody && len(m.holders[state]) > 0
-	for w, q := range m.line[state] {
-		blocked = blocked || q != nobody && m.isHeldAgainst(state, m.states[state].Line[w].Mode)
-	}
-	return blocked
-}
-
 // waiters is how many waiters of all lines have somebody in their way because of this line.
-func waiters(m *model) int {
-	n := 0
-	for state := range m.states {
-		alive := 0
-		for _, q := range append([]int{m.intents[state]}, m.line[state]...) {
-			if q != nobody {
-				alive++
-			}
-		}
-		if isBlocked(m, state) || alive > 1 {
-			n += alive
+func waiters(m *model) (n int) {
+	for state, line := range m.lines {
+		isBlocked := slices.ContainsFunc(line, func(s stand) bool { return m.isHeldAgainst(state, s.mode) })
+		if isBlocked || len(line) > 1 {
+			n += len(line)
 		}
 	}
 	return n

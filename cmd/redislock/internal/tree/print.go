@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -13,20 +12,11 @@ import (
 	"github.com/seed-14de3678/redislock/internal/count"
 )
 
-// glyphs are what pictures are made of.
-type glyphs struct{ branch, last, stem, gap, arrow, dots string }
-
-var (
-	boxes = glyphs{"├─ ", "└─ ", "│  ", "   ", "→", "…"}
-	plain = glyphs{"|- ", "`- ", "|  ", "   ", "->", "..."}
-)
-
 // A printer writes a view for people.
 type printer struct {
 	*view
 	names   *names
-	screen  *cli.Screen // for its colours
-	glyphs  glyphs
+	screen  *cli.Screen                                 // for its colours
 	most    int                                         // of each list; 0: all
 	width   int                                         // of a line; 0: any
 	propose func(command string, more ...string) string // a command line
@@ -38,14 +28,19 @@ func (p *printer) print(to io.Writer) error {
 	p.w = bufio.NewWriter(to)
 	var rows []row
 	if !p.only {
-		rows = grow(p.model, p.most)
+		rows = p.grow()
 	}
 	numbers := labels(rows)
-	for i, r := range rows {
-		if i > 0 && len(r.stems) == 0 {
-			p.say("")
+	for _, r := range rows {
+		switch n := numbers[r.refers]; {
+		case r.refers != nobody && n == 0:
+			r.tail += ", not drawn"
+		case r.refers != nobody:
+			r.tail += fmt.Sprintf(", see [%d]", n)
+		case numbers[r.party] > 0:
+			r.tail += fmt.Sprintf(" [%d]", numbers[r.party])
 		}
-		p.row(rows, i, numbers)
+		p.fit(r.lead, r.name, r.tail, r.mark)
 	}
 	if len(rows) > 0 {
 		p.say("")
@@ -57,51 +52,7 @@ func (p *printer) print(to io.Writer) error {
 
 func (p *printer) say(format string, args ...any) { fmt.Fprintf(p.w, format+"\n", args...) } //nolint:errcheck // Flush tells
 
-func (p *printer) row(rows []row, i int, numbers map[int]int) {
-	r := rows[i]
-	lead, tail := p.lead(r), ""
-	if isDefined(rows, i) && numbers[r.party] > 0 {
-		tail = fmt.Sprintf(" [%d]", numbers[r.party])
-	}
-	if r.refers != nobody {
-		tail = fmt.Sprintf(", see [%d]", numbers[r.refers])
-		if numbers[r.refers] == 0 {
-			tail = ", not drawn"
-		}
-	}
-	switch r.kind {
-	case rowMore:
-		p.say("%s%s %s more", lead, p.glyphs.dots, count.Number(r.count))
-	case rowMoreTrees:
-		p.say("%s %s more wait for others: --waiters 0 draws all", p.glyphs.dots, count.Number(r.count))
-	case rowRoot:
-		p.fit(lead, p.names.of[r.party], tail, p.mark(r.party))
-	case rowKey:
-		p.fit(lead, p.states[r.state].Key, p.hold(r)+tail, "")
-	case rowLeft:
-		p.fit(lead, p.states[r.state].Key, p.leftUntil(r.state), "")
-	case rowWaiter:
-		name := p.names.of[r.party]
-		if caller := p.parties[r.party].caller; r.refers != nobody && caller != "" {
-			name = caller // the rest stands where this refers to
-		}
-		p.fit(lead+place(r.group), name, p.wish(r)+tail, p.mark(r.party))
-	}
-}
-
-// lead is what stands before a row.
-func (p *printer) lead(r row) string {
-	var b strings.Builder
-	for i, follows := range r.stems {
-		b.WriteString(map[[2]bool]string{
-			{true, true}: p.glyphs.branch, {true, false}: p.glyphs.last,
-			{false, true}: p.glyphs.stem, {false, false}: p.glyphs.gap,
-		}[[2]bool{i == len(r.stems)-1, follows}])
-	}
-	return b.String()
-}
-
-// fit writes a line, and shortens the name in it until it fits.
+// fit writes a line, and shortens the name in it until it fits. Without a name it is only what leads to one.
 func (p *printer) fit(lead, name, tail, mark string) {
 	most := 0
 	if p.width > 0 {
@@ -110,32 +61,35 @@ func (p *printer) fit(lead, name, tail, mark string) {
 	if mark != "" {
 		mark = p.screen.Paint(cli.Red, mark)
 	}
-	p.say("%s%s%s%s", lead, p.names.show(name, most), tail, mark)
+	if name != "" {
+		name = p.names.show(name, most)
+	}
+	p.say("%s%s%s%s", lead, name, tail, mark)
 }
 
 // mark says that a party is in a deadlock.
 func (p *printer) mark(party int) string {
 	i := p.marks[party]
-	if i == 0 {
+	switch {
+	case i == 0:
 		return ""
-	}
-	if p.deadlocks[i-1].certain {
+	case p.deadlocks[i-1].Certain:
 		return fmt.Sprintf(" ! deadlock %d", i)
 	}
 	return fmt.Sprintf(" ? deadlock %d", i)
 }
 
-// hold says how the party holds the key, or that it is the first in line.
-func (p *printer) hold(r row) string {
-	s, others, text := &p.states[r.state], 0, ""
+// hold says how a party holds a key, or that it is the first in line.
+func (p *printer) hold(party, state int, isInTheWay bool) (text string) {
+	s, others := &p.states[state], 0
 	switch {
 	case s.Mode == redislock.ModeForeign:
 		return ", foreign: " + cli.Foreign(*s) + ", first in line"
-	case !r.held:
+	case !isInTheWay:
 		return ", first in line"
 	}
-	for h, party := range p.holders[r.state] {
-		if party != r.party || text != "" {
+	for h, other := range p.holders[state] {
+		if other != party || text != "" {
 			others++
 			continue
 		}
@@ -173,14 +127,14 @@ func place(g group) string {
 }
 
 // wish says what a waiter wants, and since when.
-func (p *printer) wish(r row) string {
-	switch since := p.requests[r.group.request].since; {
-	case r.group.last == 0:
+func (p *printer) wish(g group) string {
+	switch since := p.requests[g.request].since; {
+	case g.last == 0:
 		return ", to write"
-	case r.group.first != r.group.last:
-		return fmt.Sprintf(", to %s, %s times, up to %s", r.group.mode, count.Number(r.group.size()), p.age(since))
+	case g.first != g.last:
+		return fmt.Sprintf(", to %s, %s times, up to %s", g.mode, count.Number(g.size()), p.age(since))
 	default:
-		return fmt.Sprintf(", to %s, %s", r.group.mode, p.age(since))
+		return fmt.Sprintf(", to %s, %s", g.mode, p.age(since))
 	}
 }
 
@@ -193,7 +147,7 @@ func (p *printer) summary() {
 		if len(p.holders[state]) > 0 {
 			held++
 		}
-		if p.intents[state] != nobody || len(p.line[state]) > 0 {
+		if isWaited(p.states[state]) {
 			waited++
 		}
 	}

@@ -20,37 +20,24 @@ func (p *printer) printDeadlocks() {
 		p.deadlock(i+1, &told[i])
 	}
 	if hidden := p.more + len(p.deadlocks) - len(told); hidden > 0 {
-		p.say("\n%s %s more of them, or more", p.glyphs.dots, count.Number(hidden))
+		p.say("\n%s %s more of them, or more", p.names.dots, count.Number(hidden))
 	}
 	p.printSelves()
 }
 
 func (p *printer) deadlock(number int, d *deadlock) {
-	title, colour := "possible deadlock", cli.Yellow
-	if d.certain {
-		title, colour = "certain deadlock", cli.Red
-	}
 	p.say("")
-	p.wrap(fmt.Sprintf("%s %d: ", title, number), p.circle(d), "   ", colour)
+	p.wrap(fmt.Sprintf("%s deadlock %d: ", d.kind(), number), p.chain(d, p.names), map[bool]string{true: cli.Red, false: cli.Yellow}[d.Certain])
 	for s, next := range d.links() {
 		p.step(s, p.names.brief(next.party))
 	}
-	if d.behind > 0 {
-		p.say("   %s behind these.", count.Either(d.behind, "request more waits", "requests more wait"))
+	if d.Behind > 0 {
+		p.say("   %s behind these.", count.Either(d.Behind, "request more waits", "requests more wait"))
 	}
-	if len(d.why) > 0 {
-		p.wrap("   Not certain: ", strings.Split(strings.Join(d.why, "; ")+".", " "), "   ", "")
+	if len(d.Doubts) > 0 {
+		p.wrap("   Not certain: ", strings.Split(strings.Join(d.Doubts, "; ")+".", " "), "")
 	}
 	p.wayOut(d)
-}
-
-// circle is the chain of a deadlock, as pieces that stay together.
-func (p *printer) circle(d *deadlock) []string {
-	pieces := p.chain(d, p.names)
-	for i := range pieces[1:] {
-		pieces[i+1] = p.glyphs.arrow + " " + pieces[i+1]
-	}
-	return pieces
 }
 
 // step writes what one party of a circle waits for.
@@ -58,35 +45,25 @@ func (p *printer) step(s step, next string) {
 	r := &p.settled.requests[s.request]
 	p.fit("   ", p.names.of[s.party], "", "")
 	mode, age := r.stands[r.at(s.state)].mode, ", with an intent"
-	if !r.intent {
+	if !r.isIntent() {
 		age = ", for " + p.age(r.since)
 	}
 	where := ", in line behind "
-	if s.held {
+	if s.Why == held {
 		where = ", held by "
 	}
 	p.fit(fmt.Sprintf("      wants to %s ", mode), p.states[s.state].Key, where+next+age, "")
 }
 
-// wayOut says how a deadlock ends.
+// wayOut says how a deadlock ends: by itself, or if the key is broken of the holder who began to wait last.
 func (p *printer) wayOut(d *deadlock) {
-	victim, ends := p.victim(d)
-	p.say("   The first lease in it ends in %s, if it is not renewed.", cli.Duration(ends))
-	if word, ok := shellWord(p.states[victim].Key); ok && d.certain && p.names.isWritable(word) {
-		p.say("   To end it: %s", p.propose("break", word))
-	}
-}
-
-// victim returns the key to break, that of the holder who began to wait last, and when the first lease ends.
-func (p *printer) victim(d *deadlock) (state int, ends time.Duration) {
-	var last time.Time
-	state = nobody
+	victim, last, ends := nobody, time.Time{}, time.Duration(0)
 	for s, next := range d.links() {
-		if !s.held {
+		if s.Why != held {
 			continue
 		}
-		if since := p.settled.requests[next.request].since; state == nobody || since.After(last) {
-			state, last = s.state, since
+		if since := p.settled.requests[next.request].since; victim == nobody || since.After(last) {
+			victim, last = s.state, since
 		}
 		for h, party := range p.settled.holders[s.state] {
 			if ttl := p.settled.states[s.state].Holders[h].TTL; party == next.party && (ends == 0 || ttl < ends) {
@@ -94,7 +71,10 @@ func (p *printer) victim(d *deadlock) (state int, ends time.Duration) {
 			}
 		}
 	}
-	return state, ends
+	p.say("   The first lease in it ends in %s, if it is not renewed.", cli.Duration(ends))
+	if word, ok := shellWord(p.states[victim].Key); ok && d.Certain && p.names.isWritable(word) {
+		p.say("   To end it: %s", p.propose("break", word))
+	}
 }
 
 // shellWord makes a key one word of a shell; false: it is nothing that people can type.
@@ -106,12 +86,12 @@ func shellWord(key string) (string, bool) {
 }
 
 // wrap writes a text in lines that fit: title, then pieces, which are never broken.
-func (p *printer) wrap(title string, pieces []string, indent, colour string) {
+func (p *printer) wrap(title string, pieces []string, colour string) {
 	line := strings.TrimSuffix(title, " ")
 	for i, piece := range pieces {
 		if i > 0 && p.width > 0 && utf8.RuneCountInString(line+" "+piece) > p.width {
 			p.say("%s", p.paint(colour, line))
-			line = indent + piece
+			line = "   " + piece
 			continue
 		}
 		line += " " + piece
@@ -131,23 +111,19 @@ func (p *printer) printSelves() {
 	var pieces []string
 	seen := map[int]bool{}
 	for _, d := range p.selves {
-		if party := d.steps[0].party; !seen[party] {
+		if party := d.Steps[0].party; !seen[party] {
 			seen[party] = true
-			pieces = append(pieces, fmt.Sprintf("%s (%s)", p.names.brief(party), p.names.show(p.states[d.steps[0].state].Key, 30)))
+			pieces = append(pieces, fmt.Sprintf("%s (%s)", p.names.brief(party), p.names.show(p.states[d.Steps[0].state].Key, 30)))
 		}
 	}
 	if len(pieces) == 0 {
 		return
 	}
-	title := fmt.Sprintf("%s for a key that it holds itself, most likely another goroutine:", count.Of(len(pieces), "party waits"))
-	if len(pieces) > 1 {
-		title = fmt.Sprintf("%s parties wait for keys that they hold themselves, most likely other goroutines:", count.Number(len(pieces)))
-	}
+	p.say("\n%s", count.Either(len(pieces), "party waits for a key that it holds itself, most likely another goroutine:",
+		"parties wait for keys that they hold themselves, most likely other goroutines:"))
 	if p.most > 0 && len(pieces) > p.most {
-		pieces = append(pieces[:p.most], fmt.Sprintf("%s %s more", p.glyphs.dots, count.Number(len(pieces)-p.most)))
+		pieces = append(pieces[:p.most], fmt.Sprintf("%s %s more", p.names.dots, count.Number(len(pieces)-p.most)))
 	}
-	p.say("")
-	p.say("%s", title)
 	for _, piece := range pieces {
 		p.say("   %s", piece)
 	}

@@ -59,15 +59,12 @@ func settled(ctx context.Context, m *model, look inspect, k *marker, pause time.
 // suspects are the states that may have to do with a deadlock, in order: all keys of the parties that are in circles.
 func (m *model) suspects() []int {
 	g := newWaits(m, false)
-	of, count := g.components()
+	_, circles := g.components()
 	parties := map[int]bool{}
-	for _, nodes := range members(of, count) {
-		for _, node := range nodes {
-			if g.who[node] != nobody {
-				parties[g.who[node]] = true
-			}
-		}
+	for _, node := range slices.Concat(circles...) {
+		parties[g.who[node]] = true
 	}
+	delete(parties, nobody)
 	states := map[int]bool{}
 	for p := range parties {
 		for _, state := range m.parties[p].holds {
@@ -80,7 +77,7 @@ func (m *model) suspects() []int {
 		}
 	}
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(states)), func(state int) bool {
-		return len(m.line[state]) == 0 && m.intents[state] == nobody // nobody waits there
+		return !isWaited(m.states[state])
 	})
 }
 

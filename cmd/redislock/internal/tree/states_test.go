@@ -85,16 +85,16 @@ func whoIs(name string) (metadata, caller string) {
 // before A in the line of a.
 func (d *deadlock) told(m *model) string {
 	var rounds []string
-	for i := range d.steps {
+	for i := range d.Steps {
 		var words []string
-		for k := range d.steps {
-			s := d.steps[(i+k)%len(d.steps)]
+		for k := range d.Steps {
+			s := d.Steps[(i+k)%len(d.Steps)]
 			p := m.parties[s.party]
-			words = append(words, shortOf(p), m.states[s.state].Key+map[bool]string{true: "", false: "<"}[s.held])
+			words = append(words, shortOf(p), m.states[s.state].Key+map[bool]string{true: "", false: "<"}[s.Why == held])
 		}
 		rounds = append(rounds, strings.Join(append(words, words[0]), " "))
 	}
-	return map[bool]string{true: "certain ", false: "possible "}[d.certain] + slices.Min(rounds)
+	return map[bool]string{true: "certain ", false: "possible "}[d.Certain] + slices.Min(rounds)
 }
 
 func shortOf(p party) string {

@@ -91,13 +91,11 @@ func (o *options) run(ctx context.Context, to cli.Streams, args []string) error 
 		return err
 	}
 	defer conn.Close() //nolint:errcheck // nothing was done that could be lost
-	client := conn.Client()
-	defer client.Close()
 	states, err := o.look(ctx, conn, to, strings.Join(args, ""))
 	if err != nil {
 		return err
 	}
-	v, err := newView(ctx, states, client.Inspect, newMarker(conn), settling)
+	v, err := newView(ctx, states, conn.Client().Inspect, newMarker(conn), settling)
 	if err != nil {
 		return err
 	}
@@ -105,7 +103,7 @@ func (o *options) run(ctx context.Context, to cli.Streams, args []string) error 
 	if err := o.write(to, v); err != nil {
 		return err
 	}
-	if v.certain() > 0 {
+	if v.isCertain() {
 		return cli.Exit(cli.Failed, nil)
 	}
 	return nil
@@ -113,15 +111,8 @@ func (o *options) run(ctx context.Context, to cli.Streams, args []string) error 
 
 // look reads every lock that matches.
 func (o *options) look(ctx context.Context, conn *cli.Conn, to cli.Streams, pattern string) ([]redislock.KeyState, error) {
-	meter := survey.NewMeter(to.Err)
-	var states []redislock.KeyState
 	var notes survey.Notes
-	query := survey.Query{Pattern: pattern, Notes: &notes, Progress: meter.Show}
-	err := survey.Locks(ctx, conn, query, func(found []redislock.KeyState) error {
-		states = append(states, found...)
-		return nil
-	})
-	meter.Settle()
+	states, err := survey.All(ctx, conn, survey.Query{Pattern: pattern, Notes: &notes}, to.Err)
 	for _, unseen := range []struct {
 		n    int64
 		what string
@@ -160,13 +151,13 @@ func (o *options) write(to cli.Streams, v *view) error {
 	}
 	p := &printer{
 		view: v, names: namesOf(v.settled, o.long), screen: cli.NewScreen(to.Out),
-		glyphs: boxes, most: o.most, width: 80, only: o.only, propose: o.redis.Propose,
+		most: o.most, width: 80, only: o.only, propose: o.redis.Propose,
 	}
 	if o.long {
 		p.width = 0
 	}
 	if o.ascii || !cli.UTF8() {
-		p.glyphs, p.names.ascii = plain, true
+		p.names.glyphs = plain
 	}
 	return p.print(to.Out)
 }

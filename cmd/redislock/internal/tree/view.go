@@ -28,12 +28,12 @@ func newView(ctx context.Context, states []redislock.KeyState, look inspect, k *
 	}
 	v.deadlocks, v.more = deadlocks(v.settled, mostDeadlocks)
 	v.several = v.settled.several
-	if i := slices.IndexFunc(v.deadlocks, deadlock.mayBeNothing); i >= 0 { // they come last
+	if i := slices.IndexFunc(v.deadlocks, func(d deadlock) bool { return d.rank() == mostlyNothing }); i >= 0 { // they come last
 		v.deadlocks, v.selves = v.deadlocks[:i], v.deadlocks[i:]
 	}
 	for i := range v.deadlocks {
-		for _, s := range v.deadlocks[i].steps {
-			if v.settled.parties[s.party].isKnown() && v.marks[s.party] == 0 {
+		for _, s := range v.deadlocks[i].Steps {
+			if s.Party != "" && v.marks[s.party] == 0 {
 				v.marks[s.party] = i + 1
 			}
 		}
@@ -44,48 +44,36 @@ func newView(ctx context.Context, states []redislock.KeyState, look inspect, k *
 
 // countBehind finds out how many wait for those who are in certain deadlocks.
 func (v *view) countBehind() {
-	if v.certain() == 0 {
+	if !v.isCertain() {
 		return
 	}
 	g := newWaits(v.model, true)
 	for i := range v.deadlocks {
-		if d := &v.deadlocks[i]; d.certain {
-			var circle []int
-			for _, s := range d.steps {
-				circle = append(circle, g.stands[s.request]...)
-			}
-			d.behind = g.requestsBehind(circle) - len(d.steps)
+		d := &v.deadlocks[i]
+		if !d.Certain {
+			break
 		}
+		var circle []int
+		for _, s := range d.Steps {
+			circle = append(circle, g.stands[s.request]...)
+		}
+		requests := map[int]bool{}
+		for _, node := range g.behind(circle) {
+			requests[g.request[node]] = true
+		}
+		delete(requests, nobody)
+		d.Behind = len(requests) - len(d.Steps)
 	}
 }
 
-// requestsBehind is how many requests wait for one of these nodes, these among them.
-func (g *waits) requestsBehind(nodes []int) int {
-	seen := map[int]bool{}
-	for _, node := range g.behind(nodes) {
-		if q := g.request[node]; q != nobody {
-			seen[q] = true
-		}
-	}
-	return len(seen)
-}
+// isCertain reports whether there is a certain deadlock.
+func (v *view) isCertain() bool { return len(v.deadlocks) > 0 && v.deadlocks[0].Certain }
 
 // chain is a deadlock in short words: a party, the key that it waits for, the party in its way, and so on.
 func (v *view) chain(d *deadlock, n *names) []string {
-	words := []string{n.brief(d.steps[0].party)}
+	words := []string{n.brief(d.Steps[0].party)}
 	for s, next := range d.links() {
-		words = append(words, n.show(v.states[s.state].Key, 30), n.brief(next.party))
+		words = append(words, n.arrow+" "+n.show(v.states[s.state].Key, 30), n.arrow+" "+n.brief(next.party))
 	}
 	return words
-}
-
-// certain is how many deadlocks are certain.
-func (v *view) certain() int {
-	n := 0
-	for i := range v.deadlocks {
-		if v.deadlocks[i].certain {
-			n++
-		}
-	}
-	return n
 }

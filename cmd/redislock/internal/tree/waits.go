@@ -69,55 +69,31 @@ func (g *waits) at(q, state int) int {
 // addKey adds everything that somebody waits for because of one key.
 func (g *waits) addKey(state int) {
 	m := g.model
-	holders := nobody
-	// wait has a request wait for the holders, and for everybody that a node of the line leads to.
-	wait := func(q int, mode redislock.Mode, ahead int) {
-		node := g.at(q, state)
-		if m.isHeldAgainst(state, mode) {
-			if holders == nobody {
-				holders = g.addHolders(state)
-			}
-			g.edge(node, holders)
-		}
-		if ahead != nobody && (!g.certain || !m.isPerhapsOwn(q, state)) {
-			g.edge(node, ahead)
+	holders := g.node(nobody, nobody, state)
+	for _, p := range m.holders[state] {
+		if p != nobody {
+			g.edge(holders, g.party[p])
 		}
 	}
 	all, writers := nobody, nobody // those so far in the line, and those of them that are to write
-	for w, q := range m.line[state] {
-		if q == nobody {
-			continue
+	for _, s := range m.lines[state] {
+		node, ahead := g.at(s.request, state), writers
+		if s.mode == redislock.ModeWrite {
+			ahead = all
 		}
-		door, mode := g.door(q, state), m.states[state].Line[w].Mode
-		if mode == redislock.ModeWrite {
-			wait(q, mode, all)
+		if m.isHeldAgainst(state, s.mode) {
+			g.edge(node, holders)
+		}
+		if ahead != nobody && (!g.certain || !m.isPerhapsOwn(s.request, state)) {
+			g.edge(node, ahead)
+		}
+		door := g.node(m.requests[s.request].party, nobody, state) // it makes the way through a line longer
+		g.edge(door, node)
+		if s.mode == redislock.ModeWrite {
 			writers = g.link(door, writers, state)
-		} else {
-			wait(q, mode, writers)
 		}
 		all = g.link(door, all, state)
 	}
-	if q := m.intents[state]; q != nobody {
-		wait(q, redislock.ModeWrite, all)
-	}
-}
-
-// addHolders makes the node of the holders of a key.
-func (g *waits) addHolders(state int) int {
-	node := g.node(nobody, nobody, state)
-	for _, p := range g.model.holders[state] {
-		if p != nobody {
-			g.edge(node, g.party[p])
-		}
-	}
-	return node
-}
-
-// door makes a node that leads to a waiter: what makes the way through a line longer.
-func (g *waits) door(q, state int) int {
-	node := g.node(g.model.requests[q].party, nobody, state)
-	g.edge(node, g.at(q, state))
-	return node
 }
 
 // link makes a node that leads to a waiter and to those before it.
