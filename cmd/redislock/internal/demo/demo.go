@@ -71,7 +71,8 @@ type demo struct {
 	quick bool
 	pace  float64       // by which the length of the timed acts is multiplied; 0: 1
 	lease time.Duration // that the watchdog keeps alive
-	// broken plays every act without what it is about (see stage), for tests.
+	// broken leaves out what an act is about, for tests: the locks of money and backoff, the holder of
+	// conflict, the intent of readers, the renewals of watchdog. Then its verdict has to be bad.
 	broken bool
 }
 
@@ -93,10 +94,9 @@ func (d *demo) run(ctx context.Context, to cli.Streams, names []string) (err err
 	if err != nil {
 		return err
 	}
-	s := newStage(srv, cli.NewScreen(to.Out))
-	s.lease, s.broken, s.pace = d.lease, d.broken, cmp.Or(d.pace, 1)
-	if d.quick {
-		s.pace /= 3
+	s := newStage(d, srv, cli.NewScreen(to.Out))
+	if d.pace = cmp.Or(d.pace, 1); d.quick {
+		d.pace /= 3
 	}
 	defer func() {
 		if failed := s.clear(); err == nil {
@@ -148,16 +148,18 @@ func playAll(ctx context.Context, s *stage, chosen []act) error {
 	s.screen.Line("redislock demo, on %s", s.server.Name)
 	failed := 0
 	for i, a := range chosen {
-		s.title(i+1, a.title, a.about)
+		s.screen.Line("\n%s\n   %s", s.screen.Paint(cli.Bold, fmt.Sprintf("%d. %s", i+1, a.title)), s.screen.Paint(cli.Dim, a.about))
 		v, err := a.play(ctx, s)
 		if err != nil {
 			s.screen.Settle()
 			return fmt.Errorf("%s: %w", a.name, err)
 		}
+		sign := s.screen.Paint(cli.Green, "✓")
 		if !v.ok() {
 			failed++
+			sign = s.screen.Paint(cli.Red, "✗")
 		}
-		s.verdict(v)
+		s.note("%s %s", sign, v.String())
 	}
 	s.screen.Line("\n%d of %s as promised, in %s",
 		len(chosen)-failed, count.Of(len(chosen), "act"), cli.Duration(time.Since(began)))

@@ -167,7 +167,7 @@ func TestKeysHaveAPrefixOnServersOfOthers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := newStage(srv, nil)
+		s := newStage(new(demo), srv, nil)
 		name := s.key("a:%d", 1)
 		if !strings.HasPrefix(name, "redislock-demo-") || !strings.HasSuffix(name, ":a:1") {
 			t.Errorf("key %q", name)

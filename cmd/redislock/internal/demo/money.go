@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -49,16 +50,20 @@ func playMoney(ctx context.Context, s *stage) (verdict, error) {
 	if err != nil {
 		return verdict{}, err
 	}
-	sum, err := b.sum(ctx)
+	balances, err := b.read(ctx, b.balances...)
 	if err != nil {
 		return verdict{}, err
 	}
-	return b.judge(sum, seen), nil
+	return b.judge(balances, seen), nil
 }
 
 // judge compares what there is with what there has to be.
-func (b *bank) judge(sum int, seen sightings) verdict {
+func (b *bank) judge(balances []int, seen sightings) verdict {
 	const want = accounts * openingBalance
+	sum := 0
+	for _, balance := range balances {
+		sum += balance
+	}
 	var v verdict
 	v.check(sum == want, fmt.Sprintf("the sum is still %d", want), fmt.Sprintf("the sum is %d, not %d", sum, want))
 	v.check(b.moved.Load() > 0, count.Of(b.moved.Load(), "transfer"), "no transfer")
@@ -91,10 +96,15 @@ func (b *bank) operate(ctx context.Context) (sightings, error) {
 			return seen, err
 		case <-time.After(time.Millisecond):
 		}
-		if err := b.observe(ctx, &seen); err != nil {
+		stored, err := b.stored(ctx, b.locks) // in one command, so that it sees them as they are at one moment
+		if err != nil {
 			cancel(err)
 			return seen, <-over
 		}
+		whole, partial := census(stored)
+		seen.snapshots++
+		seen.whole += whole
+		seen.partial += partial
 		b.screen.Tell("transfers: %5d, snapshots of the locks: %5d", b.moved.Load(), seen.snapshots)
 	}
 }
@@ -127,7 +137,7 @@ func (b *bank) transfer(ctx context.Context, from, to int) error {
 
 // move reads both balances, pauses, and writes both: what anybody else wrote meanwhile is lost.
 func (b *bank) move(ctx context.Context, from, to int) error {
-	read, err := b.read(ctx, from, to)
+	read, err := b.read(ctx, b.balances[from], b.balances[to])
 	if err != nil {
 		return err
 	}
@@ -142,12 +152,8 @@ func (b *bank) move(ctx context.Context, from, to int) error {
 	return err
 }
 
-// read returns the balances of some accounts.
-func (b *bank) read(ctx context.Context, which ...int) ([]int, error) {
-	keys := make([]string, len(which))
-	for i, account := range which {
-		keys[i] = b.balances[account]
-	}
+// read returns the balances that some keys hold.
+func (b *bank) read(ctx context.Context, keys ...string) ([]int, error) {
 	texts, err := b.stored(ctx, keys)
 	balances := make([]int, len(texts))
 	for i, text := range texts {
@@ -168,57 +174,24 @@ func (b *bank) stored(ctx context.Context, keys []string) ([]string, error) {
 	return texts, err
 }
 
-// sum counts the money.
-func (b *bank) sum(ctx context.Context) (total int, err error) {
-	which := make([]int, accounts)
-	for i := range which {
-		which[i] = i
-	}
-	balances, err := b.read(ctx, which...)
-	for _, balance := range balances {
-		total += balance
-	}
-	return total, err
-}
-
-// observe looks at all locks in one command, so that it sees them as they are at one moment.
-func (b *bank) observe(ctx context.Context, seen *sightings) error {
-	stored, err := b.stored(ctx, b.locks)
-	if err != nil {
-		return err
-	}
-	whole, partial := census(stored)
-	seen.snapshots++
-	seen.whole += whole
-	seen.partial += partial
-	return nil
-}
-
 // census counts the locks in a snapshot of what is stored for each account: those that have every
 // account which their metadata names and no other, and those that do not.
 func census(stored []string) (whole, partial int) {
-	has := make(map[string]map[int]bool)
+	has := make(map[string][]string) // the accounts that have a value
 	for i, value := range stored {
-		if value == "" {
-			continue
+		if value != "" {
+			has[value] = append(has[value], strconv.Itoa(i))
 		}
-		if has[value] == nil {
-			has[value] = make(map[int]bool)
-		}
-		has[value][i] = true
 	}
 	for value, held := range has {
 		_, named, _ := strings.Cut(value, " accounts=")
 		wanted := strings.Split(named, ",")
-		missing := len(wanted) != len(held)
-		for _, text := range wanted {
-			account, err := strconv.Atoi(text)
-			missing = missing || err != nil || !held[account]
-		}
-		if missing {
-			partial++
-		} else {
+		slices.Sort(wanted)
+		slices.Sort(held)
+		if slices.Equal(wanted, held) {
 			whole++
+		} else {
+			partial++
 		}
 	}
 	return whole, partial

@@ -17,16 +17,11 @@ import (
 
 // A stage is what the acts have in common.
 type stage struct {
+	*demo
 	server *cli.Conn
 	prefix string // of every key
 	client *redislock.Client
 	screen *cli.Screen
-	pace   float64       // by which the length of the timed acts is multiplied
-	lease  time.Duration // that the watchdog keeps alive
-
-	// broken leaves out what an act is about: the locks of money and backoff, the holder of
-	// conflict, the intent of readers, the renewals of watchdog. Then its verdict has to be bad.
-	broken bool
 
 	mu   sync.Mutex
 	keys map[string]bool // every one that was named
@@ -35,17 +30,13 @@ type stage struct {
 // tidyUp is how long clearing the stage may take.
 const tidyUp = 3 * time.Second
 
-func newStage(srv *cli.Conn, scr *cli.Screen) *stage {
+func newStage(d *demo, srv *cli.Conn, scr *cli.Screen) *stage {
 	prefix := cli.OwnPrefix("demo")
 	if _, ok := srv.RDB.(*redis.ClusterClient); ok {
 		prefix = "{" + prefix + "}:" // all keys in one slot
 	}
 	return &stage{
-		server: srv,
-		prefix: prefix,
-		client: redislock.New(srv.RDB),
-		screen: scr,
-		keys:   make(map[string]bool),
+		demo: d, server: srv, prefix: prefix, client: redislock.New(srv.RDB), screen: scr, keys: make(map[string]bool),
 	}
 }
 
@@ -58,22 +49,8 @@ func (s *stage) key(format string, args ...any) string {
 	return name
 }
 
-// title begins an act.
-func (s *stage) title(number int, title, about string) {
-	s.screen.Line("\n%s\n   %s", s.screen.Paint(cli.Bold, fmt.Sprintf("%d. %s", number, title)), s.screen.Paint(cli.Dim, about))
-}
-
 // note writes a line of an act.
 func (s *stage) note(format string, args ...any) { s.screen.Line("   "+format, args...) }
-
-// verdict ends an act.
-func (s *stage) verdict(v verdict) {
-	colour, sign := cli.Green, "✓"
-	if !v.ok() {
-		colour, sign = cli.Red, "✗"
-	}
-	s.note("%s %s", s.screen.Paint(colour, sign), v.String())
-}
 
 // span returns how long something takes that lasts for d at the usual pace.
 func (s *stage) span(d time.Duration) time.Duration { return time.Duration(float64(d) * s.pace) }
