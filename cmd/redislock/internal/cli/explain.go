@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -24,9 +25,10 @@ func Explain(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil || hasStatus(err) {
 		return err
 	}
-	r, name := sessionOf(ctx).server()
-	if name == "" {
-		name = "Redis"
+	var r *Redis
+	name := "Redis"
+	if used := sessionOf(ctx).last.Load(); used != nil {
+		r, name = &used.redis, used.name
 	}
 	if answer, ok := errors.AsType[redis.Error](err); ok {
 		if known := knownAnswer(answer); known != nil {
@@ -58,12 +60,7 @@ func hasStatus(err error) bool {
 }
 
 func isAny(err error, targets ...error) bool {
-	for _, target := range targets {
-		if errors.Is(err, target) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
 }
 
 // isNoLock reports whether an error says that a key holds something else than a lock. Break says that in words alone.
@@ -98,12 +95,8 @@ const certificateOfUser = "?cert=FILE&key=FILE in the url names a certificate fo
 
 // wantsCertificate reports whether the server has ended the handshake because of the certificate of the user.
 func wantsCertificate(err error) bool {
-	for _, alert := range []string{"certificate required", "bad certificate", "unknown certificate authority"} {
-		if strings.Contains(err.Error(), "remote error: tls: "+alert) {
-			return true
-		}
-	}
-	return false
+	alerts := []string{"certificate required", "bad certificate", "unknown certificate authority"}
+	return slices.ContainsFunc(alerts, func(alert string) bool { return strings.Contains(err.Error(), "remote error: tls: "+alert) })
 }
 
 // hint says what may help against an error of the network.

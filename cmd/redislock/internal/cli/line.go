@@ -36,11 +36,12 @@ func arrange(root *cobra.Command, args []string) ([]string, error) {
 		case (arg == "-p" || arg == "--port" || arg == "--host") && i+1 < end:
 			return first(args, command), hostError(args[i:end], "")
 		default:
-			if err := oneDash(flags, arg); err != nil {
+			isOne, takesNext, err := readFlag(flags, arg)
+			if err != nil {
 				return first(args, command), err
 			}
-			known = known && isKnown(flags, arg)
-			if takesNext(flags, arg) {
+			known = known && isOne
+			if takesNext {
 				i++
 			}
 		}
@@ -72,40 +73,21 @@ func flagsOf(root *cobra.Command) *pflag.FlagSet {
 	return all
 }
 
-// oneDash refuses a long flag behind one dash, which would be read as many flags of one letter.
-func oneDash(flags *pflag.FlagSet, arg string) error {
-	name, _, _ := strings.Cut(strings.TrimPrefix(arg, "-"), "=")
-	if len(name) > 1 && name[0] != '-' && isLong(flags, name) {
-		return Usagef("-%s: a long flag has two dashes: --%s", name, name)
+// readFlag reports whether a flag is one of some command, and whether its value is the argument behind it. A long flag behind
+// one dash, which would be read as many flags of one letter, is an error.
+func readFlag(flags *pflag.FlagSet, arg string) (known, takesNext bool, err error) {
+	name, _, hasValue := strings.Cut(arg[1:], "=")
+	long, isLong := strings.CutPrefix(name, "-")
+	f := flags.Lookup(long)
+	known = f != nil || long == "help" || long == "version" // every command has two that cobra makes
+	switch {
+	case isLong:
+	case known && len(name) > 1:
+		return false, false, Usagef("-%s: a long flag has two dashes: --%s", name, name)
+	default:
+		known, f = arg == "-h" || flags.ShorthandLookup(arg[1:2]) != nil, flags.ShorthandLookup(name[max(len(name)-1, 0):])
 	}
-	return nil
-}
-
-// isKnown reports whether a flag is one of some command.
-func isKnown(flags *pflag.FlagSet, arg string) bool {
-	name, long := strings.CutPrefix(arg, "--")
-	name, _, _ = strings.Cut(name, "=")
-	if !long {
-		return arg == "-h" || flags.ShorthandLookup(arg[1:2]) != nil
-	}
-	return isLong(flags, name)
-}
-
-// isLong reports whether a word is the name of a flag. Every command has two that cobra makes.
-func isLong(flags *pflag.FlagSet, name string) bool {
-	return name == "help" || name == "version" || flags.Lookup(name) != nil
-}
-
-// takesNext reports whether the value of a flag is the argument behind it.
-func takesNext(flags *pflag.FlagSet, arg string) bool {
-	var f *pflag.Flag
-	switch name := strings.TrimLeft(arg, "-"); {
-	case strings.HasPrefix(arg, "--"):
-		f = flags.Lookup(name) // nil if there is a value in the argument
-	case len(name) > 0:
-		f = flags.ShorthandLookup(name[len(name)-1:])
-	}
-	return f != nil && f.NoOptDefVal == ""
+	return known, f != nil && !hasValue && f.NoOptDefVal == "", nil
 }
 
 // hostError is for those who name a server as with redis-cli.

@@ -51,13 +51,9 @@ func WriteJSON(w io.Writer, object any) error {
 // Text makes a key or metadata fit to be shown: as it is if it is printable, has no space at its ends and is not empty, else quoted. So
 // nothing that is stored in Redis can move the cursor of a terminal.
 func Text(s string) string {
-	if s == "" || !utf8.ValidString(s) || s[0] == ' ' || s[len(s)-1] == ' ' || s[0] == '"' {
+	special := func(r rune) bool { return !unicode.IsPrint(r) }
+	if s == "" || !utf8.ValidString(s) || s[0] == ' ' || s[len(s)-1] == ' ' || s[0] == '"' || strings.ContainsFunc(s, special) {
 		return strconv.Quote(s)
-	}
-	for _, r := range s {
-		if !unicode.IsPrint(r) {
-			return strconv.Quote(s)
-		}
 	}
 	return s
 }

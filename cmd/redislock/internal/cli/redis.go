@@ -127,8 +127,8 @@ func (r *Redis) dial(ctx context.Context) (*Conn, error) {
 		return nil, err
 	}
 	conn.Prefix = r.Prefix
-	used := sessionOf(ctx)
-	used.opens(r, conn.Name)
+	session := sessionOf(ctx)
+	session.last.Store(&used{*r, conn.Name})
 	within := cmp.Or(r.within, Reachable)
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("%w within %s", errSilent, within))
 	defer cancel()
@@ -141,7 +141,7 @@ func (r *Redis) dial(ctx context.Context) (*Conn, error) {
 		go func() { _ = conn.Close() }()
 		return nil, err
 	}
-	used.opens(r, conn.Name)
+	session.last.Store(&used{*r, conn.Name})
 	return conn, nil
 }
 

@@ -2,14 +2,16 @@ package cli
 
 import (
 	"context"
-	"sync"
+	"sync/atomic"
 )
 
 // A session remembers which server a command has used, for the explanation of an error: by then the command has closed its
 // connection.
-type session struct {
-	mu    sync.Mutex
-	redis *Redis // the last that was opened; nil if none was
+type session struct{ last atomic.Pointer[used] }
+
+// A used is the server that was opened last.
+type used struct {
+	redis Redis
 	name  string // for people
 }
 
@@ -26,19 +28,4 @@ func sessionOf(ctx context.Context) *session {
 		return s
 	}
 	return new(session)
-}
-
-// opens takes note of the server that is about to be used.
-func (s *session) opens(r *Redis, name string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	named := *r // it may change
-	s.redis, s.name = &named, name
-}
-
-// server returns what was used, nil if nothing was.
-func (s *session) server() (r *Redis, name string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.redis, s.name
 }

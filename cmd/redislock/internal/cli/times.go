@@ -17,7 +17,7 @@ func Time(flags *pflag.FlagSet, d *time.Duration, name string, otherwise time.Du
 
 // Seconds declares one that may be a number of seconds as well, as other tools have it.
 func Seconds(flags *pflag.FlagSet, d *time.Duration, name, letter, usage string) {
-	flags.VarP((*secondsValue)(d), name, letter, usage)
+	flags.VarP(secondsValue{(*timeValue)(d)}, name, letter, usage)
 }
 
 type timeValue time.Duration
@@ -43,14 +43,11 @@ func (v *timeValue) Set(text string) error {
 	return nil
 }
 
-type secondsValue time.Duration
+type secondsValue struct{ *timeValue }
 
-func (v *secondsValue) String() string { return (*timeValue)(v).String() }
-func (v *secondsValue) Type() string   { return "time" }
-
-func (v *secondsValue) Set(text string) error {
+func (v secondsValue) Set(text string) error {
 	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
 		text = strconv.FormatFloat(seconds, 'f', -1, 64) + "s"
 	}
-	return (*timeValue)(v).Set(text)
+	return v.timeValue.Set(text)
 }
