@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -55,7 +56,10 @@ func Command() cli.Command {
 		Summary: "show the library at work, in acts: " + strings.Join(actNames(), ", "),
 		Help: `Each act ends with a verdict, which is worked out from what was seen.
 With --redis the demo uses keys of its own on that server, and leaves none of
-them behind.`,
+them behind.
+
+--json writes an object for each act, and nothing else: act, ok (whether it went
+as promised), found (what the verdict says) and took_ms.`,
 		Examples: []cli.Example{
 			{Line: "redislock demo", About: "play all acts, in less than ten seconds, on a server inside the program"},
 			{Line: "redislock demo --redis redis://localhost:6379 backoff", About: "compare back-off policies on your server"},
@@ -69,6 +73,7 @@ them behind.`,
 type demo struct {
 	redis cli.Redis
 	quick bool
+	json  *bool
 	pace  float64       // by which the length of the timed acts is multiplied; 0: 1
 	lease time.Duration // that the watchdog keeps alive
 	// broken leaves out what an act is about, for tests: the locks of money and backoff, the holder of
@@ -81,6 +86,7 @@ func define(flags *pflag.FlagSet) cli.Action {
 	d := demo{lease: 300 * time.Millisecond}
 	d.redis.DefineURL(flags, "a server inside the program")
 	flags.BoolVar(&d.quick, "quick", false, "play the timed acts in a third of the time")
+	d.json = cli.JSONFlag(flags)
 	return d.run
 }
 
@@ -94,7 +100,11 @@ func (d *demo) run(ctx context.Context, to cli.Streams, names []string) (err err
 	if err != nil {
 		return err
 	}
-	s := newStage(d, srv, cli.NewScreen(to.Out))
+	shown, objects := to.Out, io.Discard
+	if *d.json {
+		shown, objects = objects, shown
+	}
+	s := newStage(d, srv, cli.NewScreen(shown))
 	if d.pace = cmp.Or(d.pace, 1); d.quick {
 		d.pace /= 3
 	}
@@ -103,7 +113,7 @@ func (d *demo) run(ctx context.Context, to cli.Streams, names []string) (err err
 			err = failed
 		}
 	}()
-	return playAll(ctx, s, chosen)
+	return playAll(ctx, s, chosen, objects)
 }
 
 // choose finds the acts by their names; without names it is all of them.
@@ -141,14 +151,23 @@ What else there is, each with -h:
    redislock tune      which way of waiting suits your load
    redislock doctor    what of your server would break a lock`
 
-// playAll plays the acts one after the other. It returns an error if one could not be played to
-// its end, or a verdict is not as promised.
-func playAll(ctx context.Context, s *stage, chosen []act) error {
+// An outcome is that of one act, as JSON.
+type outcome struct {
+	Act   string   `json:"act"`
+	OK    bool     `json:"ok"`
+	Found []string `json:"found"`
+	Took  int64    `json:"took_ms"`
+}
+
+// playAll plays the acts one after the other, and writes the objects of their outcomes. It returns an error if one could not be
+// played to its end, or a verdict is not as promised.
+func playAll(ctx context.Context, s *stage, chosen []act, objects io.Writer) error {
 	began := time.Now()
 	s.screen.Line("redislock demo, on %s", s.server.Name)
 	failed := 0
 	for i, a := range chosen {
 		s.screen.Line("\n%s\n   %s", s.screen.Paint(cli.Bold, fmt.Sprintf("%d. %s", i+1, a.title)), s.screen.Paint(cli.Dim, a.about))
+		started := time.Now()
 		v, err := a.play(ctx, s)
 		if err != nil {
 			s.screen.Settle()
@@ -160,6 +179,9 @@ func playAll(ctx context.Context, s *stage, chosen []act) error {
 			sign = s.screen.Paint(cli.Red, "✗")
 		}
 		s.note("%s %s", sign, v.String())
+		if err := cli.WriteJSON(objects, outcome{a.name, v.ok(), v.found(), time.Since(started).Milliseconds()}); err != nil {
+			return err
+		}
 	}
 	s.screen.Line("\n%d of %s as promised, in %s",
 		len(chosen)-failed, count.Of(len(chosen), "act"), cli.Duration(time.Since(began)))

@@ -2,10 +2,13 @@ package demo
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +37,7 @@ const soon = 20 * time.Second
 
 // play runs a quick demo, with a lease that a busy machine cannot lose.
 func play(ctx context.Context, o *output, d demo, names ...string) int {
-	d.quick, d.lease = d.pace == 0, 2*time.Second
+	d.quick, d.lease, d.json = d.pace == 0, 2*time.Second, cmp.Or(d.json, new(bool))
 	c := Command()
 	c.Define = func(*pflag.FlagSet) cli.Action { return d.run }
 	tool := cli.Tool{Name: "redislock", Commands: []cli.Command{c}}
@@ -59,6 +62,28 @@ func TestAllActs(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Log(o.out.String())
+	}
+}
+
+// With --json there is an object for each act, and nothing else.
+func TestOutcomes(t *testing.T) {
+	t.Parallel()
+	for _, broken := range []bool{false, true} {
+		var o output
+		if got := play(t.Context(), &o, demo{broken: broken, json: new(true)}, "conflict", "money"); (got == 0) == broken {
+			t.Errorf("broken %t: exit status %d\n%s", broken, got, &o.err)
+		}
+		var acts []string
+		for line := range strings.Lines(o.out.String()) {
+			var one outcome
+			check.NoError(t, json.Unmarshal([]byte(line), &one))
+			if acts = append(acts, one.Act); one.OK == broken || len(one.Found) == 0 || one.Took < 0 {
+				t.Errorf("broken %t: %s", broken, line)
+			}
+		}
+		if want := []string{"conflict", "money"}; !slices.Equal(acts, want) {
+			t.Errorf("broken %t: objects of %q, want of %q", broken, acts, want)
+		}
 	}
 }
 

@@ -20,7 +20,14 @@ func (v *verdict) check(holds bool, fact, fault string) {
 // ok reports whether everything that was checked is as promised, and something was.
 func (v *verdict) ok() bool { return len(v.faults) == 0 && len(v.facts) > 0 }
 
-// String lists the faults, or the facts if there are none.
+// found are the faults, or the facts if there are none.
+func (v *verdict) found() []string {
+	if len(v.faults) > 0 {
+		return v.faults
+	}
+	return v.facts
+}
+
 func (v *verdict) String() string {
 	if len(v.faults) > 0 {
 		return strings.Join(v.faults, "; ")

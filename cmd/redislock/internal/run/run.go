@@ -38,6 +38,7 @@ type settings struct {
 	name    string
 	noFence bool
 	noRedis bool
+	json    *bool
 
 	keys    []string
 	command []string
@@ -66,6 +67,11 @@ The command finds in its environment
 If the lock is lost, the command's process group gets SIGTERM, and SIGKILL after
 --grace. No process of the group runs beyond the end of the lease, even if
 redislock is killed or stopped meanwhile.
+
+Standard output is that of the command alone, so --json writes its object as the
+last line of standard error, in the place of a message: keys, fence (0: none),
+waited_ms, held_ms, ran (whether the command was started), signal (that has
+killed it, else 0), status, and error if there is one.
 
 Exit status: that of the command; 128 and the number of the signal that has
 killed it; or
@@ -103,6 +109,7 @@ func define(flags *pflag.FlagSet) cli.Action {
 	flags.StringVar(&s.name, "name", "", "the `name` of the program that others see (default that of the command)")
 	flags.BoolVar(&s.noFence, "no-fence", false, "take no fencing number")
 	flags.BoolVar(&s.noRedis, "no-redis", false, "keep $REDISLOCK_REDIS, which may have a password, from the command")
+	s.json = cli.JSONFlag(flags)
 	return func(ctx context.Context, to cli.Streams, args []string) error {
 		if err := s.take(args, flags.Changed("wait")); err != nil {
 			return err
@@ -166,20 +173,15 @@ func (s *settings) checkSize() error {
 
 // run runs the command under the lock.
 func (s *settings) run(ctx context.Context, to cli.Streams) error {
-	var err error
-	if s.path, err = find(s.command[0]); err != nil {
-		return err
+	v := &session{settings: s, began: time.Now(), signals: catch(), tell: newTeller(to.Err)}
+	defer v.tell.end()
+	err := v.all(ctx)
+	if *s.json {
+		err = v.tellOutcome(ctx, err)
 	}
-	signals := catch()
-	tell := newTeller(to.Err)
-	defer tell.end()
-	conn, err := s.open(ctx, signals) // it ends with the process: to close it may take long if Redis does not answer
-	if err != nil {
-		return err
+	if v.alike {
+		v.tell.end()
+		v.dieAlike()
 	}
-	h, err := s.obtain(ctx, conn, signals, tell)
-	if err != nil {
-		return err
-	}
-	return (&session{settings: s, tell: tell, hold: h, signals: signals}).run()
+	return err
 }

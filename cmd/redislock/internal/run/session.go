@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -16,9 +17,11 @@ import (
 // A session is the command while it runs, as redislock sees it.
 type session struct {
 	*settings
-	tell    *teller
-	hold    *hold
-	signals <-chan os.Signal
+	tell     *teller
+	signals  <-chan os.Signal
+	began    time.Time
+	hold     *hold     // nil until it was obtained
+	obtained time.Time // when it was
 
 	supervisor *exec.Cmd
 	link       *link
@@ -33,10 +36,27 @@ type session struct {
 	failed  string           // why it could not be started
 	lost    error            // why the lock does not count any more; nil if it does
 	late    bool             // the command was ended because no renewal came through
-	told    bool             // it was said why the command is ended
+	told    string           // why the command is ended, once that was said
+	alike   bool             // redislock ends as the command has ended
 	urged   bool             // a signal that ends processes was passed on
 	stuck   <-chan time.Time // when the supervisor should have ended the group
 	remind  <-chan time.Time // when it is to be said for what redislock waits
+}
+
+// all does all that the command line asks for.
+func (s *session) all(ctx context.Context) (err error) {
+	if s.path, err = find(s.command[0]); err != nil {
+		return err
+	}
+	conn, err := s.open(ctx, s.signals) // it ends with the process: to close it may take long if Redis does not answer
+	if err != nil {
+		return err
+	}
+	if s.hold, err = s.obtain(ctx, conn, s.signals, s.tell); err != nil {
+		return err
+	}
+	s.obtained = time.Now()
+	return s.run()
 }
 
 // run starts the command, looks after it until its group is gone, and then releases the lock.
@@ -179,9 +199,9 @@ func (s *session) lose(why error) {
 
 // tellEnd says once why the command is ended.
 func (s *session) tellEnd(why string) {
-	if !s.ended && !s.told {
-		s.told = true
-		s.tell.say("redislock run: the command is ended: %s\n", why)
+	if !s.ended && s.told == "" {
+		s.told = "the command is ended: " + why
+		s.tell.say("redislock run: %s\n", s.told)
 	}
 }
 
@@ -229,7 +249,7 @@ func (s *session) outcome() error {
 	switch {
 	case s.failed != "":
 		return cli.Exit(s.status, errors.New(s.failed))
-	case s.told:
+	case s.told != "":
 		return cli.Exit(cli.Lost, nil)
 	case s.lost != nil:
 		return cli.Exit(cli.Lost, fmt.Errorf("the lock was lost while the command ran: %s", plain(s.lost)))
@@ -238,7 +258,6 @@ func (s *session) outcome() error {
 	case s.status == 0:
 		return nil
 	}
-	s.tell.end()
-	s.dieAlike()
+	s.alike = true
 	return cli.Exit(s.status, nil)
 }
