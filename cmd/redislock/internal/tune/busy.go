@@ -1,56 +1,26 @@
 package tune
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"time"
 )
-
-// A probe finds out whether this process gets a processor when it wants one: it sleeps for a moment again and again, and
-// sees how late it wakes up.
-type probe struct {
-	stop chan struct{}
-	done chan struct{}
-
-	late, watched time.Duration // written until done is closed
-}
 
 const (
 	probePause = 5 * time.Millisecond
 	punctual   = time.Millisecond // by how much every timer is late
 )
 
-func startProbe() *probe {
-	p := &probe{stop: make(chan struct{}), done: make(chan struct{})}
-	go p.watch(time.After)
-	return p
-}
-
-// watch sleeps by means of a timer, which tests replace.
-func (p *probe) watch(after func(time.Duration) <-chan time.Time) {
-	defer close(p.done)
-	for {
-		began := time.Now()
-		select {
-		case <-after(probePause):
-			p.note(time.Since(began))
-		case <-p.stop:
-			return
-		}
+// lateness finds out whether this process gets a processor when it wants one. Until ctx ends it sleeps for a moment again and again.
+// It returns for how long in all it was late when it woke up, of the time that it has watched.
+func lateness(ctx context.Context, sleep func(context.Context, time.Duration) bool) (late, watched time.Duration) {
+	for began := time.Now(); sleep(ctx, probePause); began = time.Now() {
+		slept := time.Since(began)
+		watched += slept
+		late += max(0, slept-probePause-punctual)
 	}
-}
-
-// note enters one sleep.
-func (p *probe) note(slept time.Duration) {
-	p.watched += slept
-	p.late += max(0, slept-probePause-punctual)
-}
-
-// end returns for how long it was late, of the time that it has watched.
-func (p *probe) end() (late, watched time.Duration) {
-	close(p.stop)
-	<-p.done
-	return p.late, p.watched
+	return late, watched
 }
 
 // A business says how much the machine had to do while the load was played.

@@ -1,50 +1,34 @@
 package tune
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
-
-	"github.com/seed-14de3678/redislock/internal/check"
 )
 
-// A probe whose timers are late by a planted delay says so.
-func TestProbe(t *testing.T) {
+// What is late beyond what every timer is counts, and nothing else does.
+func TestLateness(t *testing.T) {
 	t.Parallel()
-	const delay = 40 * ms
-	p := &probe{stop: make(chan struct{}), done: make(chan struct{})}
-	sleeps := make(chan struct{}, 100)
-	go p.watch(func(d time.Duration) <-chan time.Time {
-		sleeps <- struct{}{}
-		return time.After(d + delay)
-	})
-	for range 4 { // three of them are over
-		if _, ok := check.Receive(sleeps, 20*time.Second); !ok {
-			t.Fatal("it does not sleep")
+	synctest.Test(t, func(t *testing.T) {
+		delays := []time.Duration{0, punctual, 10 * ms, 40 * ms}
+		late, watched := lateness(t.Context(), func(_ context.Context, d time.Duration) bool {
+			if len(delays) == 0 {
+				return false
+			}
+			time.Sleep(d + delays[0])
+			delays = delays[1:]
+			return true
+		})
+		if late != 50*ms-2*punctual || watched != 4*probePause+50*ms+punctual {
+			t.Errorf("late for %v of %v", late, watched)
 		}
-	}
-	late, watched := p.end()
-	if late < 3*(delay-punctual) || watched < 3*(delay+probePause) || late > watched {
-		t.Errorf("late for %v of %v", late, watched)
-	}
-	b := businessOf(part{Late: late, Watched: watched, Length: time.Second}, 0)
-	if all := b.warnings(); len(all) != 1 || !strings.Contains(all[0], "too busy to conclude") {
-		t.Errorf("warnings %q", all)
-	}
-}
-
-func TestSleepsThatAreNotLate(t *testing.T) {
-	t.Parallel()
-	var p probe
-	p.note(probePause)
-	p.note(probePause + punctual)
-	if p.late != 0 || p.watched != 2*probePause+punctual {
-		t.Errorf("late for %v of %v", p.late, p.watched)
-	}
-	p.note(probePause + 10*ms)
-	if p.late != 10*ms-punctual {
-		t.Errorf("late for %v", p.late)
-	}
+		b := businessOf(part{Late: late, Watched: watched, Length: time.Second}, 0)
+		if all := b.warnings(); len(all) != 1 || !strings.Contains(all[0], "too busy to conclude") {
+			t.Errorf("warnings %q", all)
+		}
+	})
 }
 
 func TestWarnings(t *testing.T) {

@@ -32,11 +32,13 @@ func (t *tune) compete(ctx context.Context, srv *server, screen *cli.Screen) ([]
 		s.Policies = append(s.Policies, p.Spec)
 		results[i].policy = p
 	}
-	all, err := startPlayers(ctx, s)
+	playing, end := context.WithCancel(ctx)
+	all, err := startPlayers(playing, s)
+	defer all.wait()
+	defer end()
 	if err != nil {
 		return nil, err
 	}
-	defer all.stop()
 	ends := time.Now().Add(t.plan.total(len(t.policies)))
 	for round := range t.plan.Rounds + 1 {
 		for _, i := range rand.Perm(len(t.policies)) {

@@ -38,7 +38,7 @@ type part struct {
 	Waits    turns.Waits   // of every Obtain
 	Lost     int           // locks that were gone when they were to be released
 	CPU      time.Duration // that the process has used
-	Late     time.Duration // see probe
+	Late     time.Duration // see lateness
 	Watched  time.Duration
 
 	serverCPU time.Duration // that the server has used, which no process knows

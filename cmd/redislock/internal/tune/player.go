@@ -72,17 +72,10 @@ func serve(ctx context.Context, to cli.Streams) error {
 	orders := make(chan order)
 	go func() {
 		defer close(orders)
-		for ctx.Err() == nil {
-			var o order
-			if in.Decode(&o) != nil {
-				cancel(io.EOF) // a slice that is played has nobody any more who wants it
-				return
-			}
-			select {
-			case orders <- o:
-			case <-ctx.Done():
-			}
+		for o := (order{}); in.Decode(&o) == nil; o = (order{}) {
+			orders <- o
 		}
+		cancel(io.EOF) // a slice that is played has nobody any more who wants it
 	}()
 	for o := range orders {
 		if err := out.Encode(p.play(ctx, o)); err != nil {
@@ -145,9 +138,10 @@ func (p *player) play(ctx context.Context, o order) part {
 	used := processCPU()
 	up, stop := context.WithTimeout(ctx, o.Length)
 	defer stop()
-	busy := startProbe()
+	var seen part
 	workers := make([]worker, p.Load.Workers)
 	var all sync.WaitGroup
+	all.Go(func() { seen.Late, seen.Watched = lateness(up, pace.Sleep) })
 	for i := range workers {
 		w := &workers[i]
 		w.player, w.order, w.draw, w.Refusal = p, o, newDraw(o.Round, p.First+i), redislock.ErrNotObtained
@@ -159,14 +153,12 @@ func (p *player) play(ctx context.Context, o order) part {
 	}
 	pace.Sleep(up, o.Lead)
 	sent, began := p.sent.Load(), time.Now()
-	var seen part
 	for i := range workers {
 		seen.Waits.Join(workers[i].Read().Waits)
 	}
 	<-up.Done()
 	seen.Commands, seen.Length = p.sent.Load()-sent, time.Since(began)
 	all.Wait() // nobody changes what a worker has seen any more
-	seen.Late, seen.Watched = busy.end()
 	seen.CPU = processCPU() - used
 	for i := range workers {
 		w := &workers[i]

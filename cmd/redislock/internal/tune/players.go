@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
@@ -28,24 +27,21 @@ type playing struct {
 	err   error        // of its end; read when it has ended
 }
 
-// patience is how long a process may take for more than it has to.
-const patience = 30 * time.Second
+const (
+	patience = 30 * time.Second // how long a process may take for more than it has to
+	leaving  = 10 * time.Second // how long it may take to release what it holds
+)
 
-// startPlayers starts the processes and waits until each of them can play. If there is an error none of them is left.
+// startPlayers starts the processes and waits until each of them can play. They end with ctx: [players.wait] waits for that, also
+// after an error.
 func startPlayers(ctx context.Context, s setup) (all players, err error) {
-	defer func() {
-		if err != nil {
-			all.stop()
-			all = nil
-		}
-	}()
 	program, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("start the load: %w", err)
 	}
 	workers, processes := s.Load.Workers, s.Load.Processes
 	for i := range processes {
-		p, err := startPlaying(program)
+		p, err := startPlaying(ctx, program)
 		if err != nil {
 			return all, fmt.Errorf("start the load: %w", err)
 		}
@@ -60,13 +56,16 @@ func startPlayers(ctx context.Context, s setup) (all players, err error) {
 	return all, err
 }
 
-func startPlaying(program string) (*playing, error) {
-	p := &playing{cmd: exec.Command(program, playerName), parts: make(chan part)}
-	p.cmd.Stderr = &p.said
-	var err error
-	if p.in, err = p.cmd.StdinPipe(); err != nil {
+// startPlaying starts a process that ends with ctx: then its standard input does.
+func startPlaying(ctx context.Context, program string) (*playing, error) {
+	p := &playing{cmd: exec.CommandContext(ctx, program, playerName), parts: make(chan part)}
+	p.cmd.Stderr, p.cmd.WaitDelay = &p.said, leaving
+	p.cmd.Cancel = func() error { return p.in.Close() }
+	in, err := p.cmd.StdinPipe()
+	if err != nil {
 		return nil, err
 	}
+	p.in = in
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -81,11 +80,8 @@ func startPlaying(program string) (*playing, error) {
 // listen passes on what the process says until it has ended.
 func (p *playing) listen(out io.Reader) {
 	defer close(p.parts)
-	for in := json.NewDecoder(out); ; {
-		var said part
-		if err := in.Decode(&said); err != nil {
-			break
-		}
+	in := json.NewDecoder(out)
+	for said := (part{}); in.Decode(&said) == nil; said = (part{}) {
 		p.parts <- said
 	}
 	_, _ = io.Copy(io.Discard, out) // a process that talks nonsense is not to be held up by it
@@ -140,8 +136,10 @@ func (all players) collect(ctx context.Context, within time.Duration) (whole par
 			switch {
 			case !isThere:
 				return part{}, p.ended()
+			case said.Status != 0:
+				return part{}, cli.Exit(said.Status, errors.New(said.Error))
 			case said.Error != "":
-				return part{}, said.failure()
+				return part{}, errors.New(said.Error)
 			}
 			whole.join(said)
 		case <-late.C:
@@ -153,31 +151,10 @@ func (all players) collect(ctx context.Context, within time.Duration) (whole par
 	return whole, nil
 }
 
-// failure is the error that a process has told.
-func (p *part) failure() error {
-	err := errors.New(p.Error)
-	if p.Status != 0 {
-		return cli.Exit(p.Status, err)
-	}
-	return err
-}
-
-// stop ends the processes, and returns when they have ended.
-func (all players) stop() {
-	var ending sync.WaitGroup
+// wait returns when all processes have ended.
+func (all players) wait() {
 	for _, p := range all {
-		ending.Go(p.stop)
-	}
-	ending.Wait()
-}
-
-// leaving is how long a process may take to release what it holds.
-const leaving = 10 * time.Second
-
-func (p *playing) stop() {
-	_ = p.in.Close() // it may have ended
-	late := time.AfterFunc(leaving, func() { _ = p.cmd.Process.Kill() })
-	defer late.Stop()
-	for range p.parts { // which nobody wants any more
+		for range p.parts { // which nobody wants any more
+		}
 	}
 }

@@ -2,6 +2,7 @@ package tune
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -48,34 +49,55 @@ func (p *part) cpuEach() time.Duration {
 // A metric is what policies are compared by: the more, the worse.
 type metric struct {
 	of func(s *part, floor time.Duration) float64
-	// better says by how much a policy is better than another one, of whose metric its own is the better.
-	better func(good, bad *part, floor time.Duration) string
+	// better says by how much a policy is better than another one, of whose metric its own is the better by this ratio.
+	better func(good, bad *part, ratio float64) string
 }
 
 // metrics are what there is to say about a policy. All but the last make up the score. That one is the longest waits: in a
 // single slice they are too much a matter of chance, and they follow from the mean wait and the fairness.
 var metrics = []metric{
-	{func(s *part, _ time.Duration) float64 { return s.each(s.Length.Seconds()) }, moreLocks},
-	{func(s *part, floor time.Duration) float64 { return waited(s, floor).Seconds() }, lessWaiting},
-	{func(s *part, _ time.Duration) float64 { return s.each(float64(max(s.Commands, 1))) }, fewerCommands},
-	{func(s *part, _ time.Duration) float64 { return 1 / fairness(s) }, fairer},
-	{func(s *part, _ time.Duration) float64 { return s.each(float64(s.acquired()+s.GaveUp) + .5) }, fewerInVain},
-	{func(s *part, floor time.Duration) float64 { return long(s, floor).Seconds() }, shorterWaits},
+	{
+		func(s *part, _ time.Duration) float64 { return s.each(s.Length.Seconds()) },
+		func(_, _ *part, ratio float64) string { return times(ratio) + " as many acquisitions" },
+	},
+	{
+		waited,
+		func(_, _ *part, ratio float64) string { return times(ratio) + " less waiting for each lock" },
+	},
+	{
+		func(s *part, _ time.Duration) float64 { return s.each(float64(max(s.Commands, 1))) },
+		func(good, bad *part, _ float64) string {
+			return fmt.Sprintf("%.1f commands fewer for each acquisition", bad.commandsEach()-good.commandsEach())
+		},
+	},
+	{
+		func(s *part, _ time.Duration) float64 { return 1 / fairness(s) },
+		func(good, bad *part, _ float64) string {
+			return fmt.Sprintf("a fairness of %.2f instead of %.2f", fairness(good), fairness(bad))
+		},
+	},
+	{
+		func(s *part, _ time.Duration) float64 { return s.each(float64(s.acquired()+s.GaveUp) + .5) },
+		func(good, bad *part, _ float64) string {
+			return fmt.Sprintf("%.0f %% of its attempts in vain instead of %.0f %%", inVain(good), inVain(bad))
+		},
+	},
+	{long, shorterWaits},
 }
 
 // scored is how many metrics make up the score.
 var scored = len(metrics) - 1
 
-// waited is how long was waited for each lock, by all workers together. Waits below the floor count as that: nobody notices
-// the difference.
-func waited(s *part, floor time.Duration) time.Duration {
-	return max(time.Duration(s.each(float64(s.Waits.Sum))), floor)
+// waited is for how many seconds was waited for each lock, by all workers together. Waits below the floor count as that: nobody
+// notices the difference.
+func waited(s *part, floor time.Duration) float64 {
+	return max(time.Duration(s.each(float64(s.Waits.Sum))), floor).Seconds()
 }
 
-// long is the wait that one in a hundred exceeds, with the same floor.
-func long(s *part, floor time.Duration) time.Duration {
+// long is the wait in seconds that one in a hundred exceeds, with the same floor.
+func long(s *part, floor time.Duration) float64 {
 	d, _ := s.Waits.Quantile(.99)
-	return max(d, floor)
+	return max(d, floor).Seconds()
 }
 
 // fairness is never zero: if nobody has had anything all have had the same.
@@ -89,20 +111,20 @@ func fairness(s *part) float64 {
 // floorOf is below which the length of a wait makes no difference.
 func floorOf(l *load) time.Duration { return max(l.mean()/10, 100*time.Microsecond) }
 
-// costsOf are, for each slice, the logarithms of the metrics, and of the geometric mean of those that
-// make up the score at the end.
+// costsOf are the logarithms of each metric, slice by slice, and at the end those of the geometric mean of the metrics that make up
+// the score.
 func (r *result) costsOf(floor time.Duration) [][]float64 {
-	all := make([][]float64, len(r.slices))
+	all := make([][]float64, len(metrics)+1)
 	for i := range r.slices {
 		sum := 0.
 		for j, m := range metrics {
 			cost := math.Log(m.of(&r.slices[i], floor))
-			all[i] = append(all[i], cost)
+			all[j] = append(all[j], cost)
 			if j < scored {
 				sum += cost
 			}
 		}
-		all[i] = append(all[i], sum/float64(scored))
+		all[score] = append(all[score], sum/float64(scored))
 	}
 	return all
 }
@@ -124,7 +146,7 @@ func rank(results []result, floor time.Duration) ranking {
 	for i := range r.results {
 		one := &r.results[i]
 		one.costs = one.costsOf(floor)
-		one.score = mean(column(one.costs, score))
+		one.score = mean(one.costs[score])
 	}
 	slices.SortStableFunc(r.results, func(a, b result) int { return cmp.Compare(a.score, b.score) })
 	last, best := len(r.results)-1, r.results[0].score
@@ -140,15 +162,7 @@ func rank(results []result, floor time.Duration) ranking {
 
 // differ reports whether one policy is better than another one beyond what slices differ among themselves.
 func (r *ranking) differ(good, bad, metric int) bool {
-	return beyondNoise(column(r.results[good].costs, metric), column(r.results[bad].costs, metric))
-}
-
-func column(rows [][]float64, i int) []float64 {
-	values := make([]float64, len(rows))
-	for j, row := range rows {
-		values[j] = row[i]
-	}
-	return values
+	return beyondNoise(r.results[good].costs[metric], r.results[bad].costs[metric])
 }
 
 func mean(values []float64) (sum float64) {
@@ -204,19 +218,13 @@ func student(freedom int) float64 {
 // robust is the same for the median of n values, divided by their median deviation from it and multiplied by the root of n. It
 // was found by trying.
 func robust(n int) float64 {
-	switch {
-	case n < 5:
-		return math.Inf(1)
-	case n < 6:
-		return 22.5
-	case n < 8:
-		return 13
-	case n < 10:
-		return 9.5
-	case n < 15:
-		return 8.1
-	case n < 30:
-		return 7
+	for _, few := range []struct {
+		below    int
+		quantile float64
+	}{{5, math.Inf(1)}, {6, 22.5}, {8, 13}, {10, 9.5}, {15, 8.1}, {30, 7}} {
+		if n < few.below {
+			return few.quantile
+		}
 	}
 	return 5.7
 }

@@ -2,7 +2,6 @@ package tune
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -62,47 +61,40 @@ func legend(silent string) []string {
 	return lines
 }
 
-// A bar chart has a bar for each policy, as long as its value is great.
-type bars struct {
-	title  string
-	values []float64
-	texts  []string
-}
-
-// charts are the bars that are shown, in the order of the ranking.
-func (r *ranking) charts(silent string) []bars {
-	all := []bars{{title: "locks a second"}, {title: "p99 of the wait"}, {title: "commands for each lock"}, {title: "CPU of the server for each lock"}}
-	for _, one := range r.results {
-		s := &one.all
-		p99, bound := s.Waits.Quantile(.99)
-		all[0].add(s.perSecond(), number(s.perSecond()))
-		all[1].add(float64(p99), bounded(p99, bound))
-		all[2].add(s.commandsEach(), number(s.commandsEach()))
-		all[3].add(float64(s.cpuEach()), cli.Duration(s.cpuEach()))
-	}
-	if silent != "" {
-		return all[:3]
-	}
-	return all
-}
-
-func (b *bars) add(value float64, text string) {
-	b.values, b.texts = append(b.values, value), append(b.texts, text)
-}
-
 // barWidth is that of the longest bar, in characters.
 const barWidth = 48
 
-// lines draws the bars behind the names.
-func (b *bars) lines(names []string, blocks string) []string {
-	lines := []string{b.title}
-	most := slices.Max(b.values)
-	for i, v := range b.values {
+// A chart has a bar for each policy, as long as its value is great.
+type chart struct {
+	title string
+	value func(s *part) (v float64, text string)
+}
+
+// charts are what is drawn with bars. The last one is of what the server may not tell.
+var charts = []chart{
+	{"locks a second", func(s *part) (float64, string) { return s.perSecond(), number(s.perSecond()) }},
+	{"p99 of the wait", func(s *part) (float64, string) {
+		p99, bound := s.Waits.Quantile(.99)
+		return float64(p99), bounded(p99, bound)
+	}},
+	{"commands for each lock", func(s *part) (float64, string) { return s.commandsEach(), number(s.commandsEach()) }},
+	{"CPU of the server for each lock", func(s *part) (float64, string) { return float64(s.cpuEach()), cli.Duration(s.cpuEach()) }},
+}
+
+// bars draws a chart, in the order of the ranking.
+func (r *ranking) bars(c chart, blocks string) []string {
+	most, lines := 0., []string{c.title}
+	for i := range r.results {
+		v, _ := c.value(&r.results[i].all)
+		most = max(most, v)
+	}
+	for i := range r.results {
+		v, text := c.value(&r.results[i].all)
 		share := 0.
 		if most > 0 {
 			share = v / most
 		}
-		lines = append(lines, fmt.Sprintf("  %-*s %s %s", mostName, names[i], bar(share, barWidth, blocks), b.texts[i]))
+		lines = append(lines, fmt.Sprintf("  %-*s %s %s", mostName, r.results[i].Name, bar(share, barWidth, blocks), text))
 	}
 	return lines
 }

@@ -225,9 +225,9 @@ func (t *tune) server(conn *cli.Conn) (srv *server, err error) {
 // introduction says what is about to be done.
 func (t *tune) introduction(srv *server, others string) string {
 	l := &t.load
-	text := fmt.Sprintf("%s in %s, %d of %s a lock, held for %s on the average, %.0f %% readers:\n%s for %s together, %s each.\n",
+	text := fmt.Sprintf("%s in %s, %d of %s a lock, held for %s on the average, %.0f %% readers:\n%d policies for %s together, %s each.\n",
 		count.Of(l.Workers, "worker"), count.Either(l.Processes, "process", "processes"), l.Keys, count.Of(l.Of, "key"), cli.Duration(l.mean()), 100*l.Readers,
-		fmt.Sprintf("%d policies", len(t.policies)), cli.Duration(t.plan.total(len(t.policies))), count.Of(t.plan.Rounds, "slice"))
+		len(t.policies), cli.Duration(t.plan.total(len(t.policies))), count.Of(t.plan.Rounds, "slice"))
 	switch {
 	case srv.IsMini:
 		text += "On " + srv.Name + ": it compares policies, not servers. Name yours with --redis."
@@ -280,21 +280,20 @@ func (r *ranking) show(to cli.Streams, silent string, warnings []string) error {
 	if cli.UTF8() {
 		blocks = eighths
 	}
-	var names []string
-	for _, one := range r.results {
-		names = append(names, one.Name)
+	drawn := charts
+	if silent != "" {
+		drawn = charts[:len(charts)-1]
 	}
 	paragraphs := [][]string{r.table(silent)}
-	for _, b := range r.charts(silent) {
-		paragraphs = append(paragraphs, b.lines(names, blocks))
+	for _, c := range drawn {
+		paragraphs = append(paragraphs, r.bars(c, blocks))
 	}
-	paragraphs = append(paragraphs, legend(silent), append(warnings, r.notes()...))
 	sentences := r.advice()
 	if len(warnings) > 0 {
 		sentences = append([]string{"So what follows is not certain."}, sentences...)
 	}
 	var b strings.Builder
-	for _, lines := range append(paragraphs, sentences) {
+	for _, lines := range append(paragraphs, legend(silent), append(warnings, r.notes()...), sentences) {
 		for _, line := range lines {
 			b.WriteString(strings.Join(cli.Wrap(line, widest), "\n") + "\n")
 		}
