@@ -18,7 +18,7 @@ type need struct {
 	command string
 	purpose string // what does not work without it
 	probe   []any
-	at      []Place // where it is needed; empty: everywhere
+	at      Place // where alone it is needed; Single: everywhere
 }
 
 // The purposes that several commands have.
@@ -67,17 +67,17 @@ var needs = []need{
 	{command: "zrevrangebyscore", purpose: queue + " beside guards", probe: []any{"$beside", 0, 0}},
 	{command: "zscore", purpose: readLocks + ", " + queue + ", " + guards, probe: []any{"$beside", "member"}},
 
-	{command: "spublish", purpose: queue, probe: []any{"$channel", ""}, at: []Place{Cluster}},
-	{command: "ssubscribe", purpose: queue + ", WithBreakNotices", at: []Place{Cluster}},
-	{command: "sunsubscribe", purpose: queue + ", WithBreakNotices", at: []Place{Cluster}},
-	{command: "cluster|slots", purpose: everyLock + " on a Cluster", at: []Place{Cluster}},
-	{command: "command", purpose: everyLock + " on a Cluster", at: []Place{Cluster}},
-	{command: "unsubscribe", purpose: queue + ", WithBreakNotices", at: []Place{Ring}},
-	{command: "ping", purpose: everyLock + " on a Ring", at: []Place{Ring}},
+	{command: "spublish", purpose: queue, probe: []any{"$channel", ""}, at: Cluster},
+	{command: "ssubscribe", purpose: queue + ", WithBreakNotices", at: Cluster},
+	{command: "sunsubscribe", purpose: queue + ", WithBreakNotices", at: Cluster},
+	{command: "cluster|slots", purpose: everyLock + " on a Cluster", at: Cluster},
+	{command: "command", purpose: everyLock + " on a Cluster", at: Cluster},
+	{command: "unsubscribe", purpose: queue + ", WithBreakNotices", at: Ring},
+	{command: "ping", purpose: everyLock + " on a Ring", at: Ring},
 }
 
 // isAt reports whether a command is needed there.
-func (n need) isAt(where Place) bool { return len(n.at) == 0 || slices.Contains(n.at, where) }
+func (n need) isAt(where Place) bool { return n.at == Single || n.at == where }
 
 // purposeOf says what a command is for. One that is in no list is sent when a connection is made, such as SELECT.
 func purposeOf(command string) string {
@@ -89,21 +89,12 @@ func purposeOf(command string) string {
 	return connection
 }
 
-// rank is where something missing stands in the order of the list.
+// byRank compares what is missing by the order of the list.
+func byRank(a, b Missing) int { return rank(a) - rank(b) }
+
 func rank(m Missing) int {
 	if m.Command == "" {
 		return len(needs)
 	}
 	return slices.IndexFunc(needs, func(n need) bool { return n.command == m.Command })
-}
-
-// Commands are those that the user needs on a server of that place.
-func Commands(where Place) []string {
-	var names []string
-	for _, n := range needs {
-		if n.isAt(where) {
-			names = append(names, n.command)
-		}
-	}
-	return names
 }

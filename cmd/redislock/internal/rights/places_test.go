@@ -1,4 +1,4 @@
-package rights_test
+package rights
 
 import (
 	"slices"
@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/seed-14de3678/redislock/cmd/redislock/internal/rights"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
@@ -30,7 +29,7 @@ func TestFindOnCluster(t *testing.T) {
 	rdb := cluster.Client(t, func(o *redis.ClusterOptions) { o.Username, o.Password = "app", "PASSWORD" })
 	want := func(what string, want ...string) {
 		t.Helper()
-		missing := check.Must[[]rights.Missing](t)(rights.Find(t.Context(), rdb, prefix))
+		missing := check.Must[[]Missing](t)(Find(t.Context(), rdb, prefix))
 		if diff := cmp.Diff(append([]string{}, want...), commandsOf(missing)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
@@ -56,7 +55,7 @@ func TestFindSelect(t *testing.T) {
 	server := redistest.Start(t, redistest.Redis)
 	newUser(t, server)
 	rdb := server.Client(t, asUser, func(o *redis.Options) { o.DB = 1 })
-	missing := check.Must[[]rights.Missing](t)(rights.Find(t.Context(), rdb, prefix))
+	missing := check.Must[[]Missing](t)(Find(t.Context(), rdb, prefix))
 	if diff := cmp.Diff([]string{"select"}, commandsOf(missing)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -67,17 +66,17 @@ func TestNotAnswered(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Redis, "--rename-command", "EVAL", "")
 	rdb := server.Client(t)
-	report := check.Must[rights.Report](t)(rights.On(t.Context(), rdb, prefix, rights.Single))
-	if diff := cmp.Diff(rights.Report{Unknown: []string{"eval"}}, report); diff != "" {
+	report := check.Must[Report](t)(On(t.Context(), rdb, prefix, Single))
+	if diff := cmp.Diff(Report{Unknown: []string{"eval"}}, report); diff != "" {
 		t.Errorf("EVAL is disabled (-want +got):\n%s", diff)
 	}
 	newUser(t, server)
 	wrong := server.Client(t, asUser, func(o *redis.Options) { o.Password = "wrong" })
-	if missing, err := rights.Find(t.Context(), wrong, prefix); err == nil || !strings.Contains(err.Error(), "WRONGPASS") {
+	if missing, err := Find(t.Context(), wrong, prefix); err == nil || !strings.Contains(err.Error(), "WRONGPASS") {
 		t.Errorf("a wrong password: %v, %v", missing, err)
 	}
 	server.Kill()
-	if missing, err := rights.Find(t.Context(), rdb, prefix); err == nil {
+	if missing, err := Find(t.Context(), rdb, prefix); err == nil {
 		t.Errorf("a server that is gone: %v", missing)
 	}
 }
@@ -87,12 +86,12 @@ func TestOddPrefix(t *testing.T) {
 	t.Parallel()
 	u := newUser(t, redistest.Start(t, redistest.Redis))
 	const odd = "a*[b]?\\{c}:"
-	missing := check.Must[[]rights.Missing](t)(rights.Find(t.Context(), u.rdb, odd))
+	missing := check.Must[[]Missing](t)(Find(t.Context(), u.rdb, odd))
 	if len(missing) != 2 || missing[0].Pattern == "" || missing[1].Pattern == "" {
 		t.Fatalf("%+v, want the patterns of the keys and of what is beside them", missing)
 	}
 	setUser(t, u.admin, missing[0].Rule, missing[1].Rule)
-	missing = check.Must[[]rights.Missing](t)(rights.Find(t.Context(), u.rdb, odd))
+	missing = check.Must[[]Missing](t)(Find(t.Context(), u.rdb, odd))
 	if len(missing) > 0 {
 		t.Errorf("still missing: %+v", missing)
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -27,21 +28,14 @@ type inquiry struct {
 // On asks one server about the user of the client. It changes nothing there. The server may be a replica.
 func On(ctx context.Context, one *redis.Client, prefix string, where Place) (Report, error) {
 	lock := prefix + "redislock-probe-" + strings.ToLower(rand.Text())
-	q := &inquiry{lock: lock, beside: slot.Beside("probe", lock)}
-	text := Escaped(prefix)
-	q.patterns = map[string]string{lock: text + "*"}
-	for _, lock := range []string{lock, prefix + "{probe}", prefix + "}"} { // the three forms of names beside keys
+	q := &inquiry{lock: lock, beside: slot.Beside("probe", lock), channel: "redislock:wake:{" + slot.InBraces(lock) + "}:probe"}
+	text := Escaped(prefix) + "*"
+	q.patterns = map[string]string{lock: text}
+	forms := map[byte]string{':': "redislock:*:{", '=': "redislock:*=", '~': "redislock:*~{*}"}
+	for _, lock := range []string{lock, prefix + "{probe}", prefix + "}"} { // which has each form
 		name := slot.Beside("probe", lock)
-		switch _, form, _ := strings.Cut(name, "probe"); form[0] {
-		case ':':
-			q.patterns[name] = "redislock:*:{" + text + "*"
-		case '=':
-			q.patterns[name] = "redislock:*=" + text + "*"
-		default:
-			q.patterns[name] = "redislock:*~{*}" + text + "*"
-		}
+		q.patterns[name] = forms[name[len("redislock:probe")]] + text
 	}
-	q.channel = "redislock:wake:{" + slot.InBraces(lock) + "}:probe"
 	asked, err := q.ask(ctx, one, where)
 	if err != nil {
 		return Report{}, err
@@ -51,7 +45,8 @@ func On(ctx context.Context, one *redis.Client, prefix string, where Place) (Rep
 			return Report{}, err
 		}
 	}
-	return q.result(), nil
+	slices.SortStableFunc(q.report.Missing, byRank)
+	return q.report, nil
 }
 
 // An answer is what the server has said to one command, or to the use of a key.
@@ -131,21 +126,22 @@ func (q *inquiry) subscribe(ctx context.Context, one *redis.Client, command stri
 // note enters an answer into the report. What is no answer of a server that looks at rights is an error.
 func (q *inquiry) note(a answer) error {
 	refusal := refusalOf(a.err)
+	named := refusedCommand.FindStringSubmatch(refusal)
 	switch {
 	case a.err == nil || errors.Is(a.err, redis.Nil):
-	case refusal == nil && !isAnswer(a.err):
+	case !isAnswer(a.err):
 		return a.err
-	case refusal == nil:
+	case refusal == "":
 		if isUnknown(a.err) {
 			q.report.Unknown = append(q.report.Unknown, a.command)
 		}
-	case refusal.command != "":
-		command := refusal.command
+	case named != nil:
+		command := strings.ToLower(named[1])
 		if strings.HasPrefix(a.command, command+"|") { // Redis 6.2 names the command alone
 			command = a.command
 		}
 		q.add(Missing{Command: command, For: purposeOf(command), Rule: "+" + command})
-	case refusal.channel:
+	case strings.Contains(refusal, "channel"):
 		q.addPattern("&redislock:*", queue+", WithBreakNotices")
 	case a.key == q.lock:
 		q.addPattern("~"+q.patterns[a.key], everyLock)
@@ -165,39 +161,23 @@ func (q *inquiry) add(m Missing) {
 	}
 }
 
-// result is the report in the order of the list.
-func (q *inquiry) result() Report {
-	slices.SortStableFunc(q.report.Missing, func(a, b Missing) int { return rank(a) - rank(b) })
-	return q.report
-}
-
 // Escaped makes a prefix fit for a pattern, in which some characters mean something.
 func Escaped(prefix string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(prefix)
 }
 
-// A refusal is what a NOPERM says.
-type refusal struct {
-	command string // that the user may not run; empty if it is about a key or a channel
-	channel bool
+// refusalOf is what a NOPERM says; empty if the error is none. Redis and Valkey say "no permissions to run the 'get' command", "to
+// access one of the keys used as arguments" or "a key", and the same of channels.
+func refusalOf(err error) string {
+	if err == nil || !isAnswer(err) {
+		return ""
+	}
+	_, text, _ := strings.Cut(err.Error(), "NOPERM ")
+	return text
 }
 
-// refusalOf reads a NOPERM; nil if the error is none. Redis and Valkey say "no permissions to run the 'get' command", "to access
-// one of the keys used as arguments" or "a key", and the same of channels.
-func refusalOf(err error) *refusal {
-	if err == nil || !isAnswer(err) {
-		return nil
-	}
-	_, text, found := strings.Cut(err.Error(), "NOPERM ")
-	if !found {
-		return nil
-	}
-	if _, name, found := strings.Cut(text, "run the '"); found {
-		name, _, _ = strings.Cut(name, "'")
-		return &refusal{command: strings.ToLower(name)}
-	}
-	return &refusal{channel: strings.Contains(text, "channel")}
-}
+// refusedCommand is how a refusal names a command that the user may not run.
+var refusedCommand = regexp.MustCompile("run the '([^']*)")
 
 // isAnswer reports whether a server has said it, one that lets us in.
 func isAnswer(err error) bool {

@@ -46,7 +46,7 @@ func Find(ctx context.Context, rdb redis.UniversalClient, prefix string) ([]Miss
 // one of the addresses that the client was given is asked.
 func onCluster(ctx context.Context, rdb *redis.ClusterClient, prefix string) ([]Missing, error) {
 	missing, err := onEach(ctx, rdb.ForEachMaster, prefix, Cluster)
-	if err == nil || refusalOf(err) == nil {
+	if err == nil || refusalOf(err) == "" {
 		return missing, err
 	}
 	var errs []error
@@ -84,6 +84,6 @@ func onEach(
 		all = append(all, report.Missing...)
 		return err
 	})
-	slices.SortStableFunc(all, func(a, b Missing) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(all, byRank)
 	return slices.Compact(all), err
 }

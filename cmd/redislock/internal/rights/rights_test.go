@@ -1,4 +1,4 @@
-package rights_test
+package rights
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
-	"github.com/seed-14de3678/redislock/cmd/redislock/internal/rights"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/internal/world"
@@ -61,7 +60,7 @@ func documented(t *testing.T) []string {
 	return strings.Fields(rules)
 }
 
-func commandsOf(missing []rights.Missing) []string {
+func commandsOf(missing []Missing) []string {
 	commands := []string{}
 	for _, m := range missing {
 		commands = append(commands, strings.TrimPrefix(m.Rule, "+"))
@@ -79,7 +78,7 @@ func TestFind(t *testing.T) {
 		u := newUser(t, redistest.Start(t, kind))
 		want := func(without string, want ...string) {
 			t.Helper()
-			missing := check.Must[[]rights.Missing](t)(rights.Find(t.Context(), u.rdb, prefix))
+			missing := check.Must[[]Missing](t)(Find(t.Context(), u.rdb, prefix))
 			if diff := cmp.Diff(append([]string{}, want...), commandsOf(missing)); diff != "" {
 				t.Errorf("without %s (-want +got):\n%s", without, diff)
 			}
@@ -109,25 +108,33 @@ func TestFind(t *testing.T) {
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	page := string(check.Must[[]byte](t)(os.ReadFile("../../../../docs/rights.md")))
-	for place, row := range map[rights.Place]string{rights.Single: "", rights.Cluster: "a Cluster", rights.Ring: "a Ring"} {
-		var want []string
-		for _, rule := range documented(t) {
-			if command, found := strings.CutPrefix(rule, "+"); found {
-				want = append(want, command)
-			}
-		}
-		if row != "" {
-			line := regexp.MustCompile(`(?m)^\| ` + row + ` \|.*$`).FindString(page)
-			for _, name := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(line, -1) {
-				want = append(want, strings.ReplaceAll(name[1], `\|`, "|"))
-			}
-		}
-		if diff := cmp.Diff(slices.Sorted(slices.Values(want)), slices.Sorted(slices.Values(rights.Commands(place)))); diff != "" {
-			t.Errorf("place %d: docs/rights.md and what is asked (-page +asked):\n%s", place, diff)
+	same := func(what string, one, other []string) {
+		t.Helper()
+		if diff := cmp.Diff(slices.Sorted(slices.Values(one)), slices.Sorted(slices.Values(other))); diff != "" {
+			t.Errorf("%s: docs/rights.md (-), and what is asked or what the library's tests allow (+):\n%s", what, diff)
 		}
 	}
-	if diff := cmp.Diff(slices.Sorted(slices.Values(world.ACLCommands)), slices.Sorted(slices.Values(rights.Commands(rights.Single)))); diff != "" {
-		t.Errorf("what the library's tests allow and what is asked (-tests +asked):\n%s", diff)
+	for place, row := range map[Place]string{Single: "", Cluster: "a Cluster", Ring: "a Ring"} {
+		var listed, asked []string
+		for _, rule := range documented(t) {
+			if command, found := strings.CutPrefix(rule, "+"); found {
+				listed = append(listed, command)
+			}
+		}
+		if place == Single {
+			same("the library's tests", listed, world.ACLCommands)
+		} else {
+			line := regexp.MustCompile(`(?m)^\| ` + row + ` \|.*$`).FindString(page)
+			for _, name := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(line, -1) {
+				listed = append(listed, strings.ReplaceAll(name[1], `\|`, "|"))
+			}
+		}
+		for _, n := range needs {
+			if n.isAt(place) {
+				asked = append(asked, n.command)
+			}
+		}
+		same(row, listed, asked)
 	}
 }
 
@@ -143,7 +150,7 @@ func TestFindChangesNothing(t *testing.T) {
 		}
 		before := changes()
 		for _, p := range []string{prefix, ""} {
-			check.Must[[]rights.Missing](t)(rights.Find(t.Context(), rdb, p))
+			check.Must[[]Missing](t)(Find(t.Context(), rdb, p))
 		}
 		if after := changes(); after != before || before == "" {
 			t.Errorf("the server says %q, before %q", after, before)
@@ -161,7 +168,7 @@ func TestPurposes(t *testing.T) {
 	client := redislock.New(u.rdb, redislock.WithKeyPrefix(prefix))
 	for _, command := range world.ACLCommands {
 		setUser(t, u.admin, "-"+command)
-		missing := check.Must[[]rights.Missing](t)(rights.Find(t.Context(), u.rdb, prefix))
+		missing := check.Must[[]Missing](t)(Find(t.Context(), u.rdb, prefix))
 		fails := plainLock(t.Context(), client) != nil
 		if says := len(missing) == 1 && missing[0].For == "every lock"; says != fails && command != "eval" {
 			t.Errorf("without %s a plain lock fails: %t; Find says %+v", command, fails, missing)
