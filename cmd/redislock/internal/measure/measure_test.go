@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/turns"
 )
 
@@ -74,44 +74,18 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
-// Waits of which a part is cut at random give the quantiles that they would have had.
-func TestQuantileOfCutWaits(t *testing.T) {
-	t.Parallel()
-	random := rand.New(rand.NewPCG(1, 2))
-	var whole, seen turns.Waits
-	for range 20000 {
-		d := time.Duration(random.ExpFloat64() * float64(10*ms))
-		until := rand.N(60 * ms)
-		whole.Add(d, false)
-		seen.Add(min(d, until), until < d)
-	}
-	for _, q := range []float64{.5, .9, .95} {
-		got, bound := seen.Quantile(q)
-		want, _ := whole.Quantile(q)
-		if ratio := float64(got) / float64(want); bound || ratio < .85 || ratio > 1.15 {
-			t.Errorf("quantile %v is %v %t, want about %v", q, got, bound, want)
-		}
-	}
-}
-
 func TestWaitsAreJoined(t *testing.T) {
 	t.Parallel()
-	var all, a, b turns.Waits
+	var all, joined, received turns.Waits
+	var parts [2]turns.Waits
 	for i := range 50 {
 		d := time.Duration(i*i) * ms
 		all.Add(d, i%7 == 0)
-		[]*turns.Waits{&a, &b}[i%2].Add(d, i%7 == 0)
+		parts[i%2].Add(d, i%7 == 0)
 	}
-	text, err := json.Marshal(b) // as it comes from another process
-	if err != nil {
-		t.Fatal(err)
-	}
-	var received turns.Waits
-	if err := json.Unmarshal(text, &received); err != nil {
-		t.Fatal(err)
-	}
-	var joined turns.Waits
-	for _, w := range []turns.Waits{a, received, {}} {
+	text := check.Must[[]byte](t)(json.Marshal(parts[1])) // as it comes from another process
+	check.NoError(t, json.Unmarshal(text, &received))
+	for _, w := range []turns.Waits{parts[0], received, {}} {
 		joined.Join(w)
 	}
 	if diff := cmp.Diff(joined, all); diff != "" {
@@ -136,44 +110,39 @@ func counted(steps map[int]int) (sum int) {
 func TestTry(t *testing.T) {
 	t.Parallel()
 	refusal, broken := errors.New("refused"), errors.New("broken")
-	c := turns.Caller{Refusal: refusal}
-	try := func(ctx context.Context, obtained, used error) error {
-		obtain := func(context.Context) (int, error) { return 7, obtained }
-		return turns.Try(ctx, &c, obtain, func(lock int) error {
-			if lock != 7 {
-				t.Errorf("used %d, want what was obtained", lock)
-			}
-			return used
-		})
-	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
+	var c turns.Caller
 	for _, tt := range []struct {
 		name           string
+		refusal        error // that the caller takes
 		ctx            context.Context
 		obtained, used error
 		want           error
-		turns, refused int
-		ended, cut     int
+		counts         []int // turns, refused, ended, cut
 	}{
-		{"granted", t.Context(), nil, nil, nil, 1, 0, 1, 0},
-		{"granted at the end", over, nil, nil, nil, 1, 0, 1, 0},
-		{"used in vain", t.Context(), nil, broken, broken, 1, 0, 1, 0},
-		{"refused", t.Context(), fmt.Errorf("key: %w", refusal), nil, nil, 0, 1, 1, 0},
-		{"failed", t.Context(), broken, nil, broken, 0, 0, 1, 0},
-		{"cut short", over, context.Canceled, nil, nil, 0, 0, 0, 1},
+		{"granted", refusal, t.Context(), nil, nil, nil, []int{1, 0, 1, 0}},
+		{"granted at the end", refusal, over, nil, nil, nil, []int{1, 0, 1, 0}},
+		{"used in vain", refusal, t.Context(), nil, broken, broken, []int{1, 0, 1, 0}},
+		{"refused", refusal, t.Context(), fmt.Errorf("key: %w", refusal), nil, nil, []int{0, 1, 1, 0}},
+		{"failed", refusal, t.Context(), broken, nil, broken, []int{0, 0, 1, 0}},
+		{"cut short", refusal, over, context.Canceled, nil, nil, []int{0, 0, 0, 1}},
+		{"not to be refused", nil, t.Context(), refusal, nil, refusal, []int{0, 0, 1, 0}},
 	} {
-		if err := try(tt.ctx, tt.obtained, tt.used); !errors.Is(err, tt.want) || tt.want == nil && err != nil {
+		c.Refusal = tt.refusal
+		obtain := func(context.Context) (int, error) { return 7, tt.obtained }
+		err := turns.Try(tt.ctx, &c, obtain, func(lock int) error {
+			if lock != 7 {
+				t.Errorf("%s: used %d, want what was obtained", tt.name, lock)
+			}
+			return tt.used
+		})
+		if !errors.Is(err, tt.want) || tt.want == nil && err != nil {
 			t.Errorf("%s: got error %v, want %v", tt.name, err, tt.want)
 		}
 		had := c.Read()
-		got := []int{had.Turns, had.Refused, counted(had.Waits.Ended), counted(had.Waits.Cut)}
-		if diff := cmp.Diff(got, []int{tt.turns, tt.refused, tt.ended, tt.cut}); diff != "" {
+		if diff := cmp.Diff([]int{had.Turns, had.Refused, counted(had.Waits.Ended), counted(had.Waits.Cut)}, tt.counts); diff != "" {
 			t.Errorf("%s: turns, refused, ended, cut: %s", tt.name, diff)
 		}
-	}
-	c.Refusal = nil
-	if err := try(t.Context(), refusal, nil); !errors.Is(err, refusal) {
-		t.Errorf("got error %v of a caller who takes no refusal, want it", err)
 	}
 }

@@ -18,8 +18,11 @@ func seen(acquired []int, commands int64, wait time.Duration, gaveUp int) part {
 	return s
 }
 
+// A slicer makes a slice, and has values differ by chance.
+type slicer func(by func(float64) float64) part
+
 // played makes a result of slices that differ by chance, by some share.
-func played(name string, random *rand.Rand, rounds int, chance float64, s func(by func(float64) float64) part) result {
+func played(name string, random *rand.Rand, rounds int, chance float64, s slicer) result {
 	r := result{policy: policy{Name: name, Spec: name}}
 	for range rounds {
 		r.add(s(func(v float64) float64 { return v * (1 + chance*(2*random.Float64()-1)) }))
@@ -28,7 +31,7 @@ func played(name string, random *rand.Rand, rounds int, chance float64, s func(b
 }
 
 // usual is a slice of a policy with one worker.
-func usual(rate, commands, wait float64) func(func(float64) float64) part {
+func usual(rate, commands, wait float64) slicer {
 	return func(by func(float64) float64) part {
 		n := int(by(rate))
 		return seen([]int{n, n}, int64(by(commands*2*rate)), time.Duration(by(wait*float64(ms))), 0)
@@ -37,70 +40,51 @@ func usual(rate, commands, wait float64) func(func(float64) float64) part {
 
 func TestRanking(t *testing.T) {
 	t.Parallel()
+	a := usual(100, 2, 10)
+	nothing := func(func(float64) float64) part { return seen([]int{0, 0}, 10, 0, 500) }
+	unfair := func(by func(float64) float64) part { return seen([]int{int(by(200)), 0}, int64(by(400)), 10*ms, 0) }
 	for _, tt := range []struct {
 		name    string
-		slices  map[string]func(func(float64) float64) part // by the name of the policy
+		slices  []slicer // of the policies a, b and c
 		chance  float64
 		take    string // in alphabetical order, if they are several
 		worst   string
 		because []string // in the sentences
 	}{
 		{
-			"one best, one worst", map[string]func(func(float64) float64) part{
-				"a": usual(100, 2, 10), "b": usual(90, 10, 12), "c": usual(20, 40, 100),
-			}, .05, "a", "c", []string{"Take a: ", "commands fewer for each acquisition", "The worst is c: a has ", "10 times shorter"},
+			"one best, one worst", []slicer{a, usual(90, 10, 12), usual(20, 40, 100)}, .05, "a", "c",
+			[]string{"Take a: ", "commands fewer for each acquisition", "The worst is c: a has ", "10 times shorter"},
 		},
 		{
-			"two equal, one worst", map[string]func(func(float64) float64) part{
-				"a": usual(100, 2, 10), "b": usual(100, 2, 10), "c": usual(20, 40, 100),
-			}, .1, "a b", "c", []string{"no difference between ", " beyond what the slices differ among themselves", "and none of the others", "The worst is c"},
+			"two equal, one worst", []slicer{a, a, usual(20, 40, 100)}, .1, "a b", "c",
+			[]string{"no difference between ", " beyond what the slices differ among themselves", "and none of the others", "The worst is c"},
+		},
+		{"all equal", []slicer{a, a, a}, .1, "a b c", "", []string{"There is no difference between "}},
+		{
+			"two equally bad", []slicer{a, usual(10, 20, 100), usual(10, 20, 100)}, .1, "a", "",
+			[]string{"Take a: ", "Which one is the worst is not certain."},
+		},
+		{"hidden by noise", []slicer{a, usual(90, 2.1, 11)}, .9, "a b", "", []string{"There is no difference"}},
+		{
+			"too little to matter", []slicer{usual(1000, 2, 10), usual(990, 2.01, 10.1)}, .0001, "a b", "",
+			[]string{"There is no difference"},
 		},
 		{
-			"all equal", map[string]func(func(float64) float64) part{
-				"a": usual(100, 2, 10), "b": usual(100, 2, 10), "c": usual(100, 2, 10),
-			}, .1, "a b c", "", []string{"There is no difference between "},
+			"nobody gets anything", []slicer{a, nothing}, .05, "a", "b",
+			[]string{"The worst is b", "0 % of its attempts in vain instead of 100 %"},
 		},
+		{"one has it all", []slicer{a, unfair}, .05, "a", "b", []string{"a fairness of 1.00 instead of 0.50"}},
 		{
-			"two equally bad", map[string]func(func(float64) float64) part{
-				"a": usual(100, 2, 10), "b": usual(10, 20, 100), "c": usual(10, 20, 100),
-			}, .1, "a", "", []string{"Take a: ", "Which one is the worst is not certain."},
-		},
-		{
-			"hidden by noise", map[string]func(func(float64) float64) part{
-				"a": usual(100, 2, 10), "b": usual(90, 2.1, 11),
-			}, .9, "a b", "", []string{"There is no difference"},
-		},
-		{
-			"too little to matter", map[string]func(func(float64) float64) part{
-				"a": usual(1000, 2, 10), "b": usual(990, 2.01, 10.1),
-			}, .0001, "a b", "", []string{"There is no difference"},
-		},
-		{
-			"nobody gets anything", map[string]func(func(float64) float64) part{
-				"a": usual(100, 2, 10),
-				"b": func(func(float64) float64) part { return seen([]int{0, 0}, 10, 0, 500) },
-			}, .05, "a", "b", []string{"The worst is b", "0 % of its attempts in vain instead of 100 %"},
-		},
-		{
-			"one has it all", map[string]func(func(float64) float64) part{
-				"a": usual(100, 2, 10),
-				"b": func(by func(float64) float64) part { return seen([]int{int(by(200)), 0}, int64(by(400)), 10*ms, 0) },
-			}, .05, "a", "b", []string{"a fairness of 1.00 instead of 0.50"},
-		},
-		{
-			"better and worse", map[string]func(func(float64) float64) part{
-				"a": usual(100, 2, 50), "b": usual(100, 30, 10), "c": usual(3, 300, 1000),
-			}, .05, "a", "c", []string{"commands fewer for each acquisition than b (which has 5.", "less waiting for each lock and a p99 of the wait that is 5."},
+			"better and worse", []slicer{usual(100, 2, 50), usual(100, 30, 10), usual(3, 300, 1000)}, .05, "a", "c",
+			[]string{"commands fewer for each acquisition than b (which has 5.", "less waiting for each lock and a p99 of the wait that is 5."},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			random := rand.New(rand.NewPCG(1, uint64(len(tt.name))))
 			var results []result
-			for _, name := range []string{"c", "b", "a"} {
-				if s := tt.slices[name]; s != nil {
-					results = append(results, played(name, random, 10, tt.chance, s))
-				}
+			for i, s := range slices.Backward(tt.slices) {
+				results = append(results, played("abc"[i:i+1], random, 10, tt.chance, s))
 			}
 			r := rank(results, ms)
 			var take []string
