@@ -32,26 +32,40 @@
 --#include line.lua
 --#include handover.lua
 
+-- One key as it was taken, that nobody waits for. Most calls end here, so it comes before the head
+-- and reads no more than it needs. It saves 80 % of the server's time on Redis 7.0.15 and Valkey
+-- 8.0.1: see BenchmarkShortCuts, also for the figures below.
+local only -- what GET says of the only key
+local has_line -- there are waiters or guards
+if not ARGV[2] then
+  only = redis.pcall('get', KEYS[1])
+  has_line = redis.call('exists', KEYS[2]) > 0
+  if only == ARGV[1] and not has_line then
+    redis.call('del', KEYS[1])
+    return DONE
+  end
+end
+
 local closes = letters ~= '' and string.find(letters, 'c', 1, true)
 local fenced = letters ~= '' and string.find(letters, 'f', 1, true)
-local keep = ttl and tonumber(ttl)
-local block = ARGV[6] == '>b'
-local gives = block or ARGV[6] == '>'
-local age, next_ttl, next_value = gives and tonumber(ARGV[7]), ARGV[8], ARGV[9]
-local plain = not closes and not keep and (gives or not ARGV[8] and (ARGV[6] or '') == '')
-local only -- what GET says of the only key
-local held -- the strings at several keys, if it has them all
-local whole, has_line -- all write-locked as it was taken; there are waiters or guards
+local keep = ttl and ttl ~= '' and tonumber(ttl)
+local asks = ARGV[6] or ''
+local block = asks == '>b'
+local gives = block or asks == '>'
+local spares = not gives and ARGV[8]
+local plain = not closes and not keep and not spares and (gives or asks == '')
+local held -- the strings at several keys
+local whole -- all write-locked as it was taken
 local front -- the first entry of the first line; two, with scores, for more keys or fenced ones
 
--- Write-locked keys that nobody waits for. Most calls end here. It saves 80 % of the server's time
--- for one key on Redis 7.0.15 and Valkey 8.0.1, 65 % for 8 keys: see BenchmarkShortCuts, also for the
--- figures below.
+-- Write-locked keys that nobody waits for. It saves 65 % for 8.
 if plain and n == 1 then
-  only = redis.pcall('get', KEYS[1])
+  if only == nil then
+    only = redis.pcall('get', KEYS[1])
+    -- If the caller has a channel, most likely somebody waits: so the script does not ask.
+    has_line = ARGV[5] ~= nil and ARGV[5] ~= '' or redis.call('exists', KEYS[2]) > 0
+  end
   whole = only == value
-  -- If the caller has a channel, most likely somebody waits: so the script does not ask.
-  has_line = ARGV[5] ~= nil and ARGV[5] ~= '' or redis.call('exists', KEYS[2]) > 0
   if has_line and (fenced or gives) then
     front = redis.pcall('zrange', KEYS[2], '0', '1', 'withscores')
   elseif has_line then
@@ -61,16 +75,16 @@ if plain and n == 1 then
 elseif plain then
   whole, has_line = true, false
   for first = 1, n, CHUNK do
-    local last = math.min(first + CHUNK - 1, n)
-    local part = redis.call('mget', unpack(KEYS, first, last))
-    held = n <= CHUNK and part or nil
-    for i = 1, #part do
-      whole = whole and part[i] == value
+    local last = first + CHUNK > n and n or first + CHUNK - 1
+    held = redis.call('mget', unpack(KEYS, first, last))
+    for i = 1, #held do
+      whole = whole and held[i] == value
     end
     has_line = has_line or redis.call('exists', unpack(KEYS, n + first, n + last)) > 0
   end
   front = whole and has_line and redis.pcall('zrange', KEYS[n + 1], '0', '1', 'withscores') or nil
 end
+local age, next_ttl, next_value = gives and tonumber(ARGV[7]), ARGV[8], ARGV[9]
 if gives and whole and not has_line and not fenced then
   redis.call('pexpire', KEYS[1], next_ttl) -- first: SET alone may be refused for want of memory
   for i = 1, n do
@@ -79,7 +93,7 @@ if gives and whole and not has_line and not fenced then
   return GIVEN
 elseif whole and not has_line and not gives then
   for first = 1, n, CHUNK do
-    redis.call('del', unpack(KEYS, first, math.min(first + CHUNK - 1, n)))
+    redis.call('del', unpack(KEYS, first, first + CHUNK > n and n or first + CHUNK - 1))
   end
   for i = 2 * n + 1, fenced and 3 * n or 0 do
     redis.pcall('hdel', KEYS[i], string.match(value, '^[^|]*'), '|') -- only if it is a hash
@@ -270,7 +284,7 @@ end
 if only ~= nil and (type(only) ~= 'table' or string.sub(only.err, 1, 9) == 'WRONGTYPE') then
   held = {type(only) == 'string' and only}
 end
-held = held or strings(n)
+held = n <= CHUNK and held or strings(n)
 local to_delete, wrote, lost, spared = {}, {}, {NOT_YOURS}, {}
 for a = 8, gives and 0 or #ARGV do
   spared[tonumber(ARGV[a])] = true
@@ -329,7 +343,7 @@ if has_line then
   end
   hand_over(set, same)
 end
-for i = 1, fenced and (gives or not ARGV[8]) and n or 0 do
+for i = 1, fenced and not spares and n or 0 do
   if not set.numbered[i] then
     forget_number(KEYS[2 * n + i], token, wrote[i])
   end

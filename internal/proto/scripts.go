@@ -173,8 +173,8 @@ func paragraphs(body string) (all []string) {
 	return append(all, body[begin:]+"\n")
 }
 
-// declares returns the names of the functions and other locals of a paragraph; nil if it does anything else, so that it cannot
-// be left out.
+// declares returns the names of the functions and other locals of a paragraph; nil if it does anything else than to give them
+// their values, so that it cannot be left out.
 func declares(paragraph string) (names []string) {
 	for line := range strings.Lines(paragraph) {
 		declared, isLocal := strings.CutPrefix(line, "local ")
@@ -182,7 +182,7 @@ func declares(paragraph string) (names []string) {
 			declared, _, _ = strings.Cut(strings.TrimPrefix(declared, "function "), "(")
 			declared, _, _ = strings.Cut(declared, " =")
 			names = append(names, strings.Split(declared, ", ")...)
-		} else if line != "end\n" && strings.IndexByte(" -\n", line[0]) < 0 {
+		} else if line != "end\n" && !strings.HasPrefix(line, "if ") && strings.IndexByte(" -\n", line[0]) < 0 {
 			return nil
 		}
 	}

@@ -21,7 +21,7 @@ end
 local function count(first, last)
   local found = 0
   for from = first, last, CHUNK do
-    found = found + redis.call('exists', unpack(KEYS, from, math.min(from + CHUNK - 1, last)))
+    found = found + redis.call('exists', unpack(KEYS, from, from + CHUNK > last and last or from + CHUNK - 1))
   end
   return found
 end
@@ -47,13 +47,15 @@ end
 -- commands that do nothing to a key that does not exist.
 local function take_free(first, last, value, ttl)
   local call = redis.call
+  if first == last then
+    return call('set', KEYS[first], value, 'px', ttl)
+  end
   call('set', KEYS[first], value, 'px', ttl, 'xx') -- first: behind PEXPIRE memory is not asked for
   call('pexpire', KEYS[first], ttl)
   for from = first, last, CHUNK do
-    local pairs_of_chunk = {}
-    for i = from, math.min(from + CHUNK - 1, last) do
-      local at = 2 * (i - from)
-      pairs_of_chunk[at + 1], pairs_of_chunk[at + 2] = KEYS[i], value
+    local pairs_of_chunk, at = {}, 0
+    for i = from, from + CHUNK > last and last or from + CHUNK - 1 do
+      pairs_of_chunk[at + 1], pairs_of_chunk[at + 2], at = KEYS[i], value, at + 2
     end
     call('msetnx', unpack(pairs_of_chunk))
   end

@@ -31,27 +31,27 @@ const (
 )
 
 // shortCuts are all that the scripts have. What each gains stands beside it in the script.
-func shortCuts(b *testing.B, s *fixture) []shortCut {
-	b.Helper()
+func shortCuts(tb testing.TB, s *fixture) []shortCut {
+	tb.Helper()
 	one, eight := []string{s.key("one")}, numbered(s.key("eight"), 8)
 	batch := numbered(s.key("batch"), 20)
 	lines := func(keys []string) []string { return linesOf(keys) }
 	set := func(keys []string, value string) func(redis.Pipeliner) {
 		return func(pipe redis.Pipeliner) {
 			for _, key := range keys {
-				pipe.Set(b.Context(), key, value, longLease)
+				pipe.Set(tb.Context(), key, value, longLease)
 			}
 		}
 	}
 	free := func(keys ...string) func(redis.Pipeliner) {
-		return func(pipe redis.Pipeliner) { pipe.Del(b.Context(), append(lines(keys), keys...)...) }
+		return func(pipe redis.Pipeliner) { pipe.Del(tb.Context(), append(lines(keys), keys...)...) }
 	}
 	guarded := func(keys ...string) func(redis.Pipeliner) {
 		return func(pipe redis.Pipeliner) {
 			free(keys...)(pipe)
 			for _, line := range lines(keys) {
 				score := float64(1<<52) + float64((time.Now().Unix()+300)<<20)
-				pipe.ZAdd(b.Context(), line, redis.Z{Score: score, Member: "another owner's token"})
+				pipe.ZAdd(tb.Context(), line, redis.Z{Score: score, Member: "another owner's token"})
 			}
 		}
 	}
@@ -59,11 +59,11 @@ func shortCuts(b *testing.B, s *fixture) []shortCut {
 		f := fakeWaiter{id: "0123456789012345678901", write: keys, place: 1000, ttl: longLease}
 		return func(pipe redis.Pipeliner) {
 			for i, line := range lines(keys) {
-				pipe.ZAdd(b.Context(), line, redis.Z{Score: float64(f.place), Member: f.entry(s, keys[i], time.Now())})
+				pipe.ZAdd(tb.Context(), line, redis.Z{Score: float64(f.place), Member: f.entry(s, keys[i], time.Now())})
 			}
 		}
 	}
-	s.listenAs(b, fakeWaiter{id: "0123456789012345678901"})
+	s.listenAs(tb, fakeWaiter{id: "0123456789012345678901"})
 	both := func(fns ...func(redis.Pipeliner)) func(redis.Pipeliner) {
 		return func(pipe redis.Pipeliner) {
 			for _, fn := range fns {
@@ -86,19 +86,19 @@ func shortCuts(b *testing.B, s *fixture) []shortCut {
 	}
 	take := bundleOf(takes...)
 	return []shortCut{
-		{"a free key", "obtain", []string{"if there == 0 and not intent then", "if false then"}, plainly(one), free(one...)},
+		{"a free key", "obtain", []string{"if not ARGV[3] then", "if false then", "if there == 0 and not intent then", "if false then"}, plainly(one), free(one...)},
 		{"8 free keys", "obtain", []string{"if there == 0 and not intent then", "if false then", "taken = not has_line and", "taken = false and"}, plainly(eight), free(eight...)},
-		{"a key that somebody writes", "obtain", []string{"local held = n == 1 and there == 1", "local held = false", "if there and there > 0 then", "if false then"}, plainly(one), both(free(one...), set(one, otherValue))},
+		{"a key that somebody writes", "obtain", []string{"local held = there == 1 and", "local held = false and", "if there and there > 0 then", "if false then"}, plainly(one), both(free(one...), set(one, otherValue))},
 		{"8 keys that somebody writes", "obtain", []string{"if there and there > 0 then", "if false then"}, plainly(eight), both(free(eight...), set(eight, otherValue))},
 		{"a free key beside guards", "obtain", []string{"if has_line and only_guards(set) then", "if false then"}, plainly(one), guarded(one...)},
 		{"8 free keys beside guards", "obtain", []string{"if has_line and only_guards(set) then", "if false then"}, plainly(eight), guarded(eight...)},
 		{"a free key, in line", "rw", []string{"if plain and #KEYS == 2 and w == 1 and", "if false and"}, standing(one), free(one...)},
 		{"8 free keys, in line", "rw", []string{"if plain and keys_there + lines_there + intents_there == 0 then", "if false then"}, standing(eight), free(eight...)},
 		{"a free key beside guards, in line", "rw", []string{"if guarded and #KEYS == 2", "if false and #KEYS == 2"}, standing(one), guarded(one...)},
-		{"a held key, in line", "rw", []string{"if plain and #KEYS == 2 and w == 1 and", "if false and", "if plain and id and not stands and", "if false and"}, standing(one), both(free(one...), set(one, otherValue), waited(one))},
-		{"8 held keys, in line", "rw", []string{"if plain and id and not stands and", "if false and"}, standing(eight), both(free(eight...), set(eight, otherValue), waited(eight))},
-		{"a key that nobody waits for", "release", []string{"if whole and not has_line then", "if false then"}, releases(one), both(free(one...), set(one, benchValue))},
-		{"8 keys that nobody waits for", "release", []string{"if whole and not has_line then", "if false then"}, releases(eight), both(free(eight...), set(eight, benchValue))},
+		{"a held key, in line", "rw", []string{"if plain and #KEYS == 2 and w == 1 and", "if false and", "if plain and id and not stands then", "if false then"}, standing(one), both(free(one...), set(one, otherValue), waited(one))},
+		{"8 held keys, in line", "rw", []string{"if plain and id and not stands then", "if false then"}, standing(eight), both(free(eight...), set(eight, otherValue), waited(eight))},
+		{"a key that nobody waits for", "release", []string{"if only == ARGV[1] and", "if false and", "elseif whole and not has_line and not gives then", "elseif false then"}, releases(one), both(free(one...), set(one, benchValue))},
+		{"8 keys that nobody waits for", "release", []string{"elseif whole and not has_line and not gives then", "elseif false then"}, releases(eight), both(free(eight...), set(eight, benchValue))},
 		{"a key beside guards", "release", []string{"if has_line and whole and not its_id and", "if false and"}, releases(one), both(guarded(one...), set(one, benchValue))},
 		{"a key that a writer waits for", "release", []string{"if its_id and tonumber(size) == n and", "if false and"}, releases(one), both(free(one...), set(one, benchValue), waited(one))},
 		{"8 keys that a writer waits for", "release", []string{"if its_id and tonumber(size) == n and", "if false and"}, releases(eight), both(free(eight...), set(eight, benchValue), waited(eight))},
@@ -108,10 +108,10 @@ func shortCuts(b *testing.B, s *fixture) []shortCut {
 }
 
 // listenAs subscribes to the channel of a fakeWaiter.
-func (s *fixture) listenAs(b *testing.B, f fakeWaiter) {
-	b.Helper()
-	if err := s.ear.Subscribe(b.Context(), f.channel(s)); err != nil {
-		b.Fatal(err)
+func (s *fixture) listenAs(tb testing.TB, f fakeWaiter) {
+	tb.Helper()
+	if err := s.ear.Subscribe(tb.Context(), f.channel(s)); err != nil {
+		tb.Fatal(err)
 	}
 	go func() {
 		for range s.ear.Channel() {
@@ -129,15 +129,10 @@ func BenchmarkShortCuts(b *testing.B) {
 		b.Cleanup(func() { _ = s.ear.Close() })
 		for _, c := range shortCuts(b, s) {
 			b.Run(fmt.Sprintf("%s/%s/%s", kind, c.script, strings.ReplaceAll(c.name, " ", "-")), func(b *testing.B) {
-				source := check.SourceOf(c.script)
-				without := source
-				for i := 0; i < len(c.off); i += 2 {
-					if !strings.Contains(without, c.off[i]) {
-						b.Fatalf("%s.lua has no %q", c.script, c.off[i])
-					}
-					without = strings.ReplaceAll(without, c.off[i], c.off[i+1])
+				shas := []string{
+					rdb.ScriptLoad(b.Context(), check.SourceOf(c.script)).Val(),
+					rdb.ScriptLoad(b.Context(), c.without(b)).Val(),
 				}
-				shas := []string{rdb.ScriptLoad(b.Context(), source).Val(), rdb.ScriptLoad(b.Context(), without).Val()}
 				spent := make([][]float64, len(shas))
 				for b.Loop() {
 					for i, sha := range shas {
@@ -156,6 +151,49 @@ func BenchmarkShortCuts(b *testing.B) {
 			})
 		}
 	}
+}
+
+// without returns the source of the script in which the short cut is switched off.
+func (c shortCut) without(tb testing.TB) string {
+	tb.Helper()
+	source := check.SourceOf(c.script)
+	for i := 0; i < len(c.off); i += 2 {
+		if !strings.Contains(source, c.off[i]) {
+			tb.Errorf("%s.lua has no %q", c.script, c.off[i])
+		}
+		source = strings.ReplaceAll(source, c.off[i], c.off[i+1])
+	}
+	return source
+}
+
+// TestShortCutsAreSwitchedOff checks that the benchmark can measure a script without each of its short cuts, and that
+// the script does its work without it.
+func TestShortCutsAreSwitchedOff(t *testing.T) {
+	withFixture(t, func(t *testing.T, s *fixture) {
+		for _, c := range shortCuts(t, s) {
+			pipe := s.rdb.Pipeline()
+			var replies [2]*redis.Cmd
+			for i, source := range []string{check.SourceOf(c.script), c.without(t)} {
+				c.before(pipe)
+				replies[i] = pipe.Do(t.Context(), append([]any{"eval", source}, c.call...)...)
+			}
+			if _, err := pipe.Exec(t.Context()); err != nil {
+				t.Errorf("%s, %s: %v", c.script, c.name, err)
+				continue
+			}
+			if got, want := codeIn(replies[1].Val()), codeIn(replies[0].Val()); got != want {
+				t.Errorf("%s, %s: without the short cut the reply begins with %v, with it %v", c.script, c.name, got, want)
+			}
+		}
+	})
+}
+
+// codeIn returns the code with which a reply begins.
+func codeIn(reply any) any {
+	if all, is := reply.([]any); is && len(all) > 0 {
+		return all[0]
+	}
+	return reply
 }
 
 // cost returns how many µs of the server's time a run of a script takes.
