@@ -114,21 +114,15 @@ if not taken then
     if intent then
       declare(2 * n + 1, 3 * n, value, intent, refused)
     end
-    if set.dropped then
-      hand_over(set)
-    end
-    return and_more(set, refused)
+    return finished(set, refused)
   end
   for i = 1, n do
     redis.call('set', KEYS[i], value, 'px', leases[i])
     set.written[i] = token
-  end
-  if set.dropped then
-    hand_over(set)
   end
 end
 
 if intent then
   withdraw(2 * n + 1, 3 * n, token)
 end
-return and_more(set, DONE)
+return finished(set, DONE)

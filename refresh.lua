@@ -78,4 +78,4 @@ for i = 1, n do
   same[i], set.tell_first[i] = true, true
 end
 hand_over(set, same)
-return and_more(set, DONE)
+return finished(set, DONE)

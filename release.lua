@@ -258,11 +258,7 @@ if given then -- those who wait are told when its lease is over
     set.tell_first[i] = true
   end
   hand_over(set)
-  local reply = fenced and {GIVEN, number} or {GIVEN}
-  for _, message in ipairs(set.told) do
-    reply[#reply + 1] = message
-  end
-  return and_more(set, #reply > 1 and reply or GIVEN)
+  return finished(set, fenced and {GIVEN, number} or GIVEN)
 end
 if has_line == nil then
   has_line = closes or count(n + 1, 2 * n) > 0
@@ -349,11 +345,7 @@ for i = 1, fenced and not spares and n or 0 do
   end
 end
 
-local reply = #lost > 1 and lost or {DONE}
-for _, message in ipairs(set.told) do
-  reply[#reply + 1] = message
-end
 if not closed then
-  reply[#reply + 1] = 'open'
+  set.told[#set.told + 1] = 'open'
 end
-return and_more(set, #reply > 1 and reply or DONE)
+return finished(set, #lost > 1 and lost or DONE)

@@ -314,28 +314,19 @@ if refused and id then
       ms = refused[4]
     end
   end
-  if set.dropped then
-    hand_over(set)
-  end
-  return and_more(set, {IN_LINE, first, refused[3], refused[4], refused[5], at, set.micros, ms,
+  return finished(set, {IN_LINE, first, refused[3], refused[4], refused[5], at, set.micros, ms,
     heard})
 end
 if refused then
   if intent ~= '' then
     declare(intents + n - w + 1, intents + n, value, intent, refused)
   end
-  if set.dropped then
-    hand_over(set)
-  end
-  return and_more(set, refused)
+  return finished(set, refused)
 end
 
 local foreign = take()
 if foreign then
-  if set.dropped then
-    hand_over(set)
-  end
-  return foreign
+  return finished(set, foreign)
 end
 if intent ~= '' then
   withdraw(intents + n - w + 1, intents + n, token)
@@ -353,8 +344,6 @@ if has_line and (place or freer) then
   for i = 1, n do
     set.tell_first[i] = true
   end
-end
-if has_line and (place or freer or set.dropped) then
   hand_over(set)
 end
-return and_more(set, given and {DONE, given} or DONE)
+return finished(set, given and {DONE, given} or DONE)

@@ -97,4 +97,4 @@ end
 if has_line then
   hand_over(set)
 end
-return and_more(set, #reply > 1 and reply or DONE)
+return finished(set, #reply > 1 and reply or DONE)

@@ -90,4 +90,4 @@ if count(n + 1, 2 * n) > 0 then
   end
   hand_over(set)
 end
-return and_more(set, fenced and {DONE, number} or DONE)
+return finished(set, fenced and {DONE, number} or DONE)

@@ -192,3 +192,19 @@ local function hand_over(set, same)
     end
   until not set.dropped
 end
+
+-- The reply of a script with lines: the last thing that it does. If it has dropped a waiter, what
+-- that waited for is handed over, also if the script was refused. At the end of the reply stands
+-- what the caller is told; and 'more' if not all waiters were dropped that are gone.
+local function finished(set, reply)
+  if set.dropped then
+    hand_over(set)
+  end
+  local told = set.told or {}
+  told[#told + 1] = set.more and 'more' or nil
+  for _, message in ipairs(told) do
+    reply = type(reply) == 'table' and reply or {reply}
+    reply[#reply + 1] = message
+  end
+  return reply
+end

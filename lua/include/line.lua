@@ -34,15 +34,6 @@ local function may_drop(set, entries)
   return not set.more
 end
 
--- A reply; at its end the script says so if it has not dropped all waiters that are gone.
-local function and_more(set, reply)
-  if set.more then
-    reply = type(reply) == 'table' and reply or {reply}
-    reply[#reply + 1] = 'more'
-  end
-  return reply
-end
-
 local function entry_of(text, place)
   local id, till, how, ttl, keys, channel, names, at = parts_of(text)
   if not id then
