@@ -1,6 +1,7 @@
 package survey_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -104,4 +105,37 @@ func foreign(t *testing.T, rdb redis.UniversalClient, prefix string) (n int) {
 	}
 	check.NoError(t, rdb.Set(ctx, prefix+"token without a TTL", token, 0).Err())
 	return n + 1
+}
+
+// others are the kinds of keys that programs have beside their locks.
+var others = map[string]func(ctx context.Context, p redis.Pipeliner, i int, name string){
+	"strings": func(ctx context.Context, p redis.Pipeliner, _ int, name string) {
+		p.Set(ctx, name, "some data of a program", 0)
+	},
+	"strings with a TTL": func(ctx context.Context, p redis.Pipeliner, _ int, name string) {
+		p.Set(ctx, name, "some data of a program", time.Hour)
+	},
+	"locks": func(ctx context.Context, p redis.Pipeliner, i int, name string) {
+		p.Set(ctx, name, fmt.Sprintf("%021dA|host=web-3 pid=%d prog=shop", i, i), time.Hour)
+	},
+	"hashes": func(ctx context.Context, p redis.Pipeliner, _ int, name string) { p.HSet(ctx, name, "field", "value") },
+	"hashes with a TTL": func(ctx context.Context, p redis.Pipeliner, _ int, name string) {
+		p.HSet(ctx, name, "field", "value")
+		p.Expire(ctx, name, time.Hour)
+	},
+}
+
+// crowd puts keys of these kinds into a server, of each the same number.
+func crowd(tb testing.TB, rdb *redis.Client, n int, kinds []string) {
+	tb.Helper()
+	ctx := context.Background()
+	for from := 0; from < n; from += 1000 {
+		p := rdb.Pipeline()
+		for i := from; i < min(n, from+1000); i++ {
+			others[kinds[i%len(kinds)]](ctx, p, i, fmt.Sprintf("app:user:%d", i))
+		}
+		if _, err := p.Exec(ctx); err != nil {
+			tb.Fatal(err)
+		}
+	}
 }

@@ -3,106 +3,31 @@ package tree
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 )
 
-// Each rule of the package comment.
+// Each rule of the package comment. The file has situations, as statesOf reads them, and their deadlocks, as told tells them.
 func TestDeadlocks(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct{ name, states, want string }{
-		{"nobody waits", "a w A; b w B", ""},
-		{"a chain", "a w A < B:w1; b w B < C:w2", ""},
-		{"two callers", "a w A < B:w1; b w B < A:w2", "certain A b B a A"},
-		{"three callers", "a w A < B:w1; b w B < C:w2; c w C < A:w3", "certain A c C b B a A"},
-		{"two processes", "a w p < q:w1; b w q < p:w2", "possible p b q a p"},
-		{"a caller and a process", "a w A < p:w1; b w p < A:w2", "possible A b p a A"},
-		{"two circles", "a w A < B:w1; b w B < A:w2; c w C < D:w3; d w D < C:w4", "certain A b B a A; certain C d D c C"},
-		{"a circle with two keys", "a w A < B:w1; b w B < A:w2; c w A < B:w1", "certain A b B c A"},
-		{"nobody known", "a w _ < _:w1; b w _ < _:w2", ""},
-		{"one of the circle is gone", "a w A < B:w1; b w B < !A:w2", ""},
-		{"a key that was left", "a w ~A < B:w1; b w B < A:w2", ""},
-		{"one reader of two has left", "a r ~A C < B:w1; b w B < A:w2", ""},
-
-		{"readers do not wait for readers", "a r A < B:r1; b w B < A:w2", ""},
-		{"a writer waits for each reader", "a r C A < B:w1; b w B < A:w2", "certain A b B a A"},
-		{"a reader waits for a writer", "a w A < B:r1; b w B < A:r2", "certain A b B a A"},
-		{"two readers want to write", "a r A B < A:w1 B:w2", "certain A a B a A"},
-		{"two readers of two processes want to write", "a r p q < p:w1 q:w2", "possible p a q a p; possible p a p; possible q a q"},
-		{"a reader and its second self", "a r A < B:w1 A:r2", "certain A a< B a A"},
-		{"it reads behind readers alone", "a r A < B:r1 A:r2", ""},
-		{"a free key", "a - < A:w1 B:w2; b w B < A:w1", "certain A b B a< A"},
-		{"a foreign key", "a x A < B:w1; b w B < A:w2", ""},
-
-		{"by the line", "a w X < C:w1 A:w2; c w A < C:w1", "certain A a< C c A"},
-		{"by the line of a process", "a w X < p:w1 A:w2; c w A < p:w1", "possible A a< p c A"},
-		{"by the line of a process, and out by the same", "a r A < c:w1 A:r2", "certain A a< c a A"},
-		{"a reader passes readers in line", "a w X < c:r1 A:r2; c w A < c:w1", ""},
-		{"a writer does not pass readers in line", "a w X < C:r1 A:w2; c w A < C:w1", "certain A a< C c A"},
-		{"a reader waits for a writer further ahead", "a w X < C:w1 D:r3 A:r4; c w A < C:w1", "certain A a< C c A"},
-		{"the gone are passed over", "a w X < !C:w1 A:w2; c w A < C:w1", ""},
-		{"behind others in line", "a w A < X:w1 Y:w2 B:w3; b w B < A:w4", "certain A b B a A"},
-		{"a set needs all its keys", "a w X < B:w1; b w A < B:w1; c w B < A:w2", "certain A c B b A"},
-
-		{"a caller of two goroutines", "a w A < B:w1; b w B < A:w2; c w X < A:w3", "possible A b B a A"},
-		{"the other goroutine is gone", "a w A < B:w1; b w B < A:w2; c w X < !A:w3", "certain A b B a A"},
-		{"one id of two processes", "a w A@1 < B:w1; b w B < A@2:w2", "possible A b B a A"},
-		{"two ids of one process", "a w A@1 < B@1:w1; b w B@1 < A@1:w2", "certain A b B a A"},
-
-		{"an intent", "a r A < intent:B; b w B < A:w2", "possible A b B a A"},
-		{"an intent behind a line", "a w X < A:w1 intent:B; b w B < A:w1", "possible A b B a< A"},
-		{"nobody in line waits for an intent", "a r X < A:r1 intent:B; b w A intent:B", ""},
-		{"two intents of nobody known", "a r A intent:_; b w B intent:_", ""},
-
-		{"a caller waits for itself", "a w A < A:w1", "certain A a A"},
-		{"a caller reads what it reads", "a r A < A:r1", ""},
-		{"a caller waits for itself and another", "a w A < A:w1; b w X < A:w1", "possible A a A"},
-		{"a caller waits for itself behind another", "a w A < X:w1 A:w2", "certain A a A"},
-		{"perhaps with the same token", "a w A < X:w1 A:w2; b w Y < A:w2", "possible A a< X a A; possible A a A"},
-		{"perhaps with the same token, to read", "a r A < X:w1 A:r2; b w Y < A:r2", "possible A a< X a A"},
-		{"a caller writes what it reads with another", "a r A X < A:w1", "possible A a A"},
-		{"a process waits for itself", "a w p < p:w1", "possible p a p"},
-		{"nobody known waits for itself", "a w _ < _:w1", ""},
-		{"an intent of its own", "a r A intent:A", "possible A a A"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
+	for line := range strings.Lines(string(check.Must[[]byte](t)(os.ReadFile("testdata/deadlocks.txt")))) {
+		parts := strings.Split(strings.TrimSpace(line), "|")
+		if len(parts) < 3 {
+			continue
+		}
+		t.Run(strings.TrimSpace(parts[0]), func(t *testing.T) {
 			t.Parallel()
-			v := viewOf(t, statesOf(tt.states))
-			if diff := cmp.Diff(strings.Join(v.told(), "; "), tt.want); diff != "" {
+			v := viewOf(t, statesOf(parts[1]))
+			if diff := cmp.Diff(strings.Join(v.told(), "; "), strings.TrimSpace(parts[2])); diff != "" {
 				t.Errorf("deadlocks (-got +want):\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestBehindDeadlock(t *testing.T) {
-	t.Parallel()
-	v := viewOf(t, statesOf("a w A < B:w1 C:w3 D:w4", "b w B < A:w2", "c w C < E:w5", "d w X < F:w6"))
-	if got := v.deadlocks[0].Behind; got != 3 {
-		t.Errorf("%d are behind the deadlock, want C, D and E", got)
-	}
-}
-
-// Why a circle is only possible is said.
-func TestDoubts(t *testing.T) {
-	t.Parallel()
-	for states, want := range map[string]string{
-		"a w p < q:w1; b w q < p:w2":               "another goroutine",
-		"a w A@1 < B:w1; b w B < A@2:w2":           "used by 2 processes",
-		"a w A < B:w1; b w B < A:w2; c w X < A:w3": "waits more than once",
-		"a r A < intent:B; b w B < A:w2":           "may not ask again",
-		"a w X < c:w1 A:w2; c w A < c:w1":          "may be two requests",
-		"a w A < A:w1; b w X < A:w1":               "have the token",
-	} {
-		v := viewOf(t, statesOf(states))
-		if got := strings.Join(slices.Concat(v.deadlocks, v.selves)[0].Doubts, "; "); !strings.Contains(got, want) {
-			t.Errorf("%s: doubts are %q, want %q", states, got, want)
-		}
 	}
 }
 

@@ -135,19 +135,6 @@ func TestRound(t *testing.T) {
 	}
 }
 
-func TestBehind(t *testing.T) {
-	t.Parallel()
-	for seed := range uint64(1000) {
-		g := randomGraph(rand.New(rand.NewPCG(seed, 3)))
-		is, got := reaches(g), g.behind([]int{0})
-		for node := range g.next {
-			if want := node == 0 || is[node][0]; slices.Contains(got, node) != want {
-				t.Fatalf("seed %d: %v is behind node 0 in %v, want %t of %d", seed, got, g.next, want, node)
-			}
-		}
-	}
-}
-
 // A long chain needs no time that grows with its square, and there is a stack for it.
 func TestComponentsOfChain(t *testing.T) {
 	t.Parallel()
