@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/seed-14de3678/redislock"
 )
 
@@ -82,31 +80,22 @@ func (w *waiting) lookAtBlocker(ctx context.Context, key string) (blocked bool, 
 // are free at one moment. For readers it tells that none is a string, as the lock of a writer is.
 func (w *waiting) lookAtAll(ctx context.Context) (free bool, err error) {
 	pipe := w.conn.RDB.Pipeline()
-	var there []*redis.IntCmd
-	var values []*redis.SliceCmd
+	var taken []func() bool // of each part, when the answers are there
 	for _, part := range w.parts {
 		names := make([]string, len(part))
 		for i, key := range part {
 			names[i] = w.client.RedisKey(key)
 		}
 		if w.read {
-			values = append(values, pipe.MGet(ctx, names...))
+			values := pipe.MGet(ctx, names...)
+			taken = append(taken, func() bool { return slices.ContainsFunc(values.Val(), func(v any) bool { return v != nil }) })
 		} else {
-			there = append(there, pipe.Exists(ctx, names...))
+			there := pipe.Exists(ctx, names...)
+			taken = append(taken, func() bool { return there.Val() > 0 })
 		}
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return false, err
 	}
-	for _, n := range there {
-		if n.Val() > 0 {
-			return false, nil
-		}
-	}
-	for _, v := range values {
-		if slices.ContainsFunc(v.Val(), func(value any) bool { return value != nil }) {
-			return false, nil
-		}
-	}
-	return true, nil
+	return !slices.ContainsFunc(taken, func(isTaken func() bool) bool { return isTaken() }), nil
 }

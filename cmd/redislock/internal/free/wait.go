@@ -88,7 +88,6 @@ func (w *waiting) run(ctx context.Context, to cli.Streams, args []string) error 
 	}
 	defer func() { _ = w.conn.Close() }() // it has only read
 	w.client = w.conn.Client()
-	defer w.client.Close()
 	w.parts = partsOf(w.conn, keys)
 	limited := ctx
 	if w.timeout > 0 {

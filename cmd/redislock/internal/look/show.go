@@ -62,9 +62,7 @@ func defineShow(flags *pflag.FlagSet) cli.Action {
 			return err
 		}
 		defer func() { _ = conn.Close() }()
-		client := conn.Client()
-		defer client.Close()
-		states, err := client.Inspect(ctx, keys)
+		states, err := conn.Client().Inspect(ctx, keys)
 		if err != nil {
 			return err
 		}
@@ -90,6 +88,17 @@ func foreign(states []redislock.KeyState) error {
 		return cli.Exit(cli.NoLock, fmt.Errorf("%s is foreign: it holds something that is no lock", cli.Text(some[0].Key)))
 	}
 	return cli.Exit(cli.NoLock, fmt.Errorf("%s and %d more are foreign: they hold something that is no lock", cli.Text(some[0].Key), len(some)-1))
+}
+
+// writeObjects writes one object for each key.
+func writeObjects(w io.Writer, states []redislock.KeyState, prefix string) error {
+	out := bufio.NewWriter(w)
+	for _, s := range states {
+		if err := cli.WriteJSON(out, cli.KeyObjectOf(s, prefix)); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
 }
 
 // writeStates writes some lines about each key.

@@ -3,6 +3,8 @@ package look
 import (
 	"bufio"
 	"fmt"
+	"io"
+	"os"
 	"strconv"
 	"strings"
 
@@ -70,6 +72,21 @@ func (l *listing) write(to cli.Streams, conn *cli.Conn) error {
 		cli.Say(out, "\n%s, %s\n", count.Of(len(l.states), "key"), count.Either(waited, "is waited for", "are waited for"))
 	}
 	return out.Flush()
+}
+
+// usualWidth is how wide a terminal is that does not say.
+const usualWidth = 80
+
+// widthOf returns how wide lines may be; 0 if they are not for a terminal.
+func widthOf(w io.Writer) int {
+	file, ok := w.(*os.File)
+	if !ok || !cli.IsTerminal(file) {
+		return 0
+	}
+	if columns, _ := cli.TerminalSize(file); columns > 0 {
+		return columns
+	}
+	return usualWidth
 }
 
 // rowOf is what the table says of a key.
