@@ -117,7 +117,7 @@ func TestRunSupervisorTitle(t *testing.T) {
 }
 
 // A command whose supervisor is killed while redislock cannot do anything is killed by the system, on Linux. That is a
-// matter of threads of the starter, so it is tried several times.
+// matter of threads of the supervisor, so it is tried several times.
 func TestRunBothGone(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
