@@ -3,32 +3,20 @@ package tree
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-14de3678/redislock"
-	"github.com/seed-14de3678/redislock/internal/check"
 )
 
-// Each rule of the package comment. The file has situations, as statesOf reads them, and their deadlocks, as told tells them.
+// Each rule of the package comment. The file has situations.
 func TestDeadlocks(t *testing.T) {
 	t.Parallel()
-	for line := range strings.Lines(string(check.Must[[]byte](t)(os.ReadFile("testdata/deadlocks.txt")))) {
-		parts := strings.Split(strings.TrimSpace(line), "|")
-		if len(parts) < 3 {
-			continue
-		}
-		t.Run(strings.TrimSpace(parts[0]), func(t *testing.T) {
-			t.Parallel()
-			v := viewOf(t, statesOf(parts[1]))
-			if diff := cmp.Diff(strings.Join(v.told(), "; "), strings.TrimSpace(parts[2])); diff != "" {
-				t.Errorf("deadlocks (-got +want):\n%s", diff)
-			}
-		})
-	}
+	eachRow(t, "testdata/deadlocks.txt", func(t *testing.T, fields []string) string {
+		return strings.Join(viewOf(t, statesOf(fields[0])).told(), "; ")
+	})
 }
 
 // randomStates has some keys, holders and sets that wait. All lines have one order, as the library promises.

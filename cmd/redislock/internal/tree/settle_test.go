@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 )
 
 // changing is a server that shows one state after the other.
@@ -27,44 +26,13 @@ func changing(t *testing.T, states ...[]redislock.KeyState) inspect {
 	}
 }
 
-// What is no deadlock any more when it is looked at again never was one.
+// What is no deadlock any more when it is looked at again never was one. The file has situations at three looks.
 func TestChangesInBetween(t *testing.T) {
 	t.Parallel()
-	const (
-		circle   = "a w A < B:w1; b w B < A:w2"
-		process  = "a w p < q:w1; b w q < p:w2"
-		other    = "a w A < B:w1 ; b w B < A:w2; c w X < A:w3"
-		followed = "a w A < B:w1 C:w9; b w B < A:w2"
-	)
-	for _, tt := range []struct{ name, first, second, third, want string }{
-		{"nothing changes", circle, circle, circle, "certain A b B a A"},
-		{"somebody comes", circle, followed, circle, "certain A b B a A"},
-		{"gone the second time", circle, "a - ; b w B < A:w2", circle, ""},
-		{"gone the third time", circle, circle, "a w A; b w B < A:w2", ""},
-		{"another holder", circle, "a w C < B:w1; b w B < A:w2", circle, ""},
-		{"it waits in another place", circle, "a w A < B:w1; b w B < A:w3", "a w A < B:w1; b w B < A:w3", ""},
-		{"it waits anew the third time", circle, circle, "a w A < B:w1; b w B < A:w3", ""},
-		{"gone in the meaning of the line", circle, circle, "a w A < B:w1; b w B < !A:w2", ""},
-		{"a lock of another kind", circle, "a r A < B:w1; b w B < A:w2", circle, ""},
-		{"a lock that was left", circle, "a w ~A < B:w1; b w B < A:w2", circle, ""},
-		{"two processes that were busy", process, "a w q < q:w5; b w p < p:w6", process, ""},
-		{"two processes", process, process, process, "possible p b q a p"},
-		{"a second goroutine at first alone", other, circle + "; c w X", circle + "; c w X", "certain A b B a A"},
-		{"a second goroutine later", circle + "; c w A < Y:w4", circle + "; c w A < Y:w4 A:w5", circle + "; c w A < Y:w4", "possible A b B a A"},
-		{"an intent that is gone", "a r A < intent:B; b w B < A:w2", "a r A; b w B < A:w2", "a r A; b w B < A:w2", ""},
-		{"the intent of another", "a r A < intent:B; b w B < A:w2", "a r A < intent:C; b w B < A:w2", "a r A < intent:B; b w B < A:w2", ""},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			v, err := newView(t.Context(), statesOf(tt.first), changing(t, statesOf(tt.second), statesOf(tt.third)), newMarker(nil), 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(strings.Join(v.told(), "; "), tt.want); diff != "" {
-				t.Errorf("deadlocks (-got +want):\n%s", diff)
-			}
-		})
-	}
+	eachRow(t, "testdata/changes.txt", func(t *testing.T, fields []string) string {
+		look := changing(t, statesOf(fields[1]), statesOf(fields[2]))
+		return strings.Join(check.Must[*view](t)(newView(t.Context(), statesOf(fields[0]), look, newMarker(nil), 0)).told(), "; ")
+	})
 }
 
 // A holder that has obtained the key anew is another one.

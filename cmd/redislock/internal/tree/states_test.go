@@ -3,6 +3,7 @@ package tree
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -138,4 +140,22 @@ func (v *view) told() []string {
 		all = append(all, d.told(v.settled))
 	}
 	return all
+}
+
+// eachRow runs a test for each line of a file: its name, situations as statesOf reads them, and the deadlocks as told tells them.
+func eachRow(t *testing.T, file string, found func(t *testing.T, fields []string) string) {
+	t.Helper()
+	for line := range strings.Lines(string(check.Must[[]byte](t)(os.ReadFile(file)))) {
+		fields := strings.Split(strings.TrimSpace(line), "|")
+		name, want := strings.TrimSpace(fields[0]), strings.TrimSpace(fields[len(fields)-1])
+		if name == "" {
+			continue // between two parts
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := found(t, fields[1:]); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
 }
