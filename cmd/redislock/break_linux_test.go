@@ -1,9 +1,10 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
@@ -36,8 +37,8 @@ func (a *asked) wantEnd(t *testing.T, status int, parts ...string) {
 // It shows whom it will break and who is next, asks, and says whom it has broken.
 func TestBreakAsks(t *testing.T) {
 	t.Parallel()
-	addr, rdb, key := shared(t)
-	crew := holdAndWait(t, rdb, key)
+	addr, c, key := shared(t)
+	held, next := holdAndWait(c, key)
 	a := ask(t, "break", "--redis", "redis://"+addr, "--reason", "the host hangs", key, key+"free")
 	a.shows("Break 1 holder of 1 key? [y/N] ")
 	a.shows(key + ": write-locked by host=web-3 pid=812 prog=shop, since ")
@@ -45,7 +46,13 @@ func TestBreakAsks(t *testing.T) {
 	a.shows(key + "free: free")
 	a.press("y\n")
 	a.wantEnd(t, 0, "taken from host=web-3 pid=812 prog=shop", "now write-locked by host=web-4 pid=97 prog=shop")
-	crew.wantBroken(t, "the host hangs")
+	<-held.Done()
+	if cause := context.Cause(held); !errors.Is(cause, redislock.ErrBroken) || !strings.Contains(cause.Error(), "the host hangs") {
+		t.Errorf("the holder was told %v", cause)
+	}
+	if _, ok := check.Receive(next, soon); !ok {
+		t.Error("the next one has not got the key")
+	}
 }
 
 // What is not yes is no.
@@ -60,8 +67,8 @@ func TestBreakAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			addr, rdb, key := shared(t)
-			lock := holder(t, rdb, "me", key)
+			addr, c, key := shared(t)
+			lock := c.holds("me", key)
 			a := ask(t, "break", "--redis", "redis://"+addr, key)
 			a.shows("[y/N] ")
 			a.press(tt.text)
@@ -76,12 +83,12 @@ func TestBreakAnswers(t *testing.T) {
 // Whoever has come to hold a key while the question stood is shown before it is broken.
 func TestBreakAsksAgain(t *testing.T) {
 	t.Parallel()
-	addr, rdb, key := shared(t)
-	first := holder(t, rdb, "the first", key)
+	addr, c, key := shared(t)
+	first := c.holds("the first", key)
 	a := ask(t, "break", "--redis", "redis://"+addr, key)
 	a.shows("[y/N] ")
 	check.NoError(t, first.Release(t.Context()))
-	second := holder(t, rdb, "the second", key)
+	second := c.holds("the second", key)
 	a.press("y\n")
 	a.showsTimes("[y/N] ", 2)
 	a.shows("Meanwhile somebody else has come")
@@ -95,14 +102,9 @@ func TestBreakAsksAgain(t *testing.T) {
 // If some of those who were shown have gone it does not ask again.
 func TestBreakAsksOnce(t *testing.T) {
 	t.Parallel()
-	addr, rdb, key := shared(t)
-	c := redislock.New(rdb)
-	t.Cleanup(c.Close)
-	read := func(who string) *redislock.Lock {
-		return check.Must[*redislock.Lock](t)(c.ObtainRead(t.Context(), []string{key}, time.Hour, &redislock.Options{Metadata: who}))
-	}
-	one := read("one")
-	read("two")
+	addr, c, key := shared(t)
+	one := c.hold(wish{who: "one", keys: []string{key}, read: true})
+	c.hold(wish{who: "two", keys: []string{key}, read: true})
 	a := ask(t, "break", "--redis", "redis://"+addr, key)
 	a.shows("Break 2 holders of 1 key? [y/N] ")
 	check.NoError(t, one.Release(t.Context()))

@@ -21,11 +21,6 @@ import (
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
-// fixtures bring a new server into the state that a block of the page shows, by the name in front of the block.
-var fixtures = map[string]func(t *testing.T, addr string){
-	"empty": func(*testing.T, string) {},
-}
-
 // readPages returns the pages about the tool, by their names.
 func readPages(t *testing.T) map[string]string {
 	t.Helper()
@@ -61,7 +56,7 @@ func TestPage(t *testing.T) {
 				t.Fatalf("line %d: no test has the fixture %q", b.line, b.fixture)
 			}
 			server := redistest.Start(t, redistest.Redis)
-			fixture(t, server.Addr())
+			fixture(newCrowd(t, server.Client(t)))
 			check.NoError(t, b.run(t, server.Addr()))
 		})
 	}

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"strconv"
 	"syscall"
 	"testing"
 
@@ -12,13 +11,6 @@ import (
 
 // These tests are named after faults that consul lock and etcdctl lock have, or had; docs/beside.md compares. Other tests
 // here guard against more of them: TestRunKilled, TestRunPaused, TestRunServerGone (consul 9788).
-
-// Consul 947, etcd 12829: the exit status of the command was replaced by 0 or 1.
-func TestFaultExitCodeSwallowed(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.shell("exit 7").start(t).want(t, 7)
-}
 
 // Consul 2022, 873: when the lock was lost the shell was ended, and what it had started went on.
 func TestFaultChildOutlivesLock(t *testing.T) {
@@ -65,16 +57,4 @@ func TestFaultEndedTooLate(t *testing.T) {
 	p.wantOneAfterTheOther(next)
 	check.NoError(t, first.Process.Signal(syscall.SIGCONT))
 	first.want(t, 79)
-}
-
-// Seen with etcdctl 3.4: a command that is not found gives the status of any other failure.
-func TestFaultNotFoundLooksLikeFailure(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	for command, status := range map[string]int{"no-such-command": 127, "/": 126, "false": 1} {
-		t.Run(strconv.Itoa(status), func(t *testing.T) {
-			t.Parallel()
-			p.run(p.key, "--", command).start(t).want(t, status)
-		})
-	}
 }

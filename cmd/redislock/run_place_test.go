@@ -11,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -19,9 +18,6 @@ import (
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
-
-// soon is how long anything may take on a busy machine.
-const soon = 40 * time.Second
 
 // A place is where a test runs its commands: a server, a key, and a folder for what they write.
 type place struct {
@@ -106,10 +102,7 @@ func (p *place) state() redislock.KeyState {
 // breakLock breaks the lock once its holder listens for that, on a server of its own.
 func (p *place) breakLock(reason string) {
 	p.t.Helper()
-	check.Eventually(p.t, soon, "that redislock listens", func() bool {
-		n, err := p.rdb.PubSubNumSub(p.t.Context(), "redislock:break").Result()
-		return err == nil && n["redislock:break"] > 0
-	})
+	check.Eventually(p.t, soon, "that redislock listens", func() bool { return hears(p.t, p.rdb) })
 	_, err := redislock.New(p.rdb).Break(p.t.Context(), []string{p.key}, reason)
 	check.NoError(p.t, err)
 }
@@ -131,17 +124,4 @@ func isAlive(pid int) bool {
 		return !strings.HasPrefix(rest, "Z")
 	}
 	return syscall.Kill(pid, 0) == nil && !os.IsNotExist(err)
-}
-
-// want compares the exit status, and looks for texts in stderr.
-func (p *process) want(t *testing.T, status int, texts ...string) {
-	t.Helper()
-	if got := p.status(t); got != status {
-		t.Errorf("exit status %d, want %d\nstdout: %s\nstderr: %s", got, status, &p.stdout, &p.stderr)
-	}
-	for _, text := range texts {
-		if !strings.Contains(p.stderr.String(), text) {
-			t.Errorf("stderr is %q, want %q in it", &p.stderr, text)
-		}
-	}
 }

@@ -9,16 +9,10 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
-	"github.com/seed-14de3678/redislock/internal/redistest"
-	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // fullPipe returns a pipe that has no room, and whose reader does not read: a pager that waits for a key.
@@ -158,34 +152,4 @@ while ! [ -s $D/daemon ]; do sleep 0.01; done
 	if !isAlive(daemon) {
 		t.Error("the daemon was ended, too")
 	}
-}
-
-// After Ctrl-C, too, break says that it is not known what it has done.
-func TestBreakUnknownInterrupted(t *testing.T) {
-	t.Parallel()
-	b := redistest.Shared(t, redistest.Redis)
-	key := world.NewName(t)
-	holder(t, b.Client(t), "me", key)
-	relay, asked, first := redistest.NewRelay(t, b.Addr()), make(chan struct{}), sync.Once{}
-	relay.OnRequest(func(name string, args []string) {
-		if world.OperationOf(name, args) == "break" {
-			first.Do(func() { relay.DropReplies(true); close(asked) })
-		}
-	})
-	knowBreak(t, b.Client(t), key+"free")
-	c := newProcess(t, "break", "--yes", key, "--redis", "redis://"+relay.Addr()+"?read_timeout=1m&max_retries=-1").start(t)
-	<-asked
-	check.NoError(t, c.Process.Signal(syscall.SIGINT))
-	check.Eventually(t, soon, "that it waits no more", func() bool { return strings.Contains(c.stderr.String(), "outcome of break") })
-	relay.DropReplies(false)
-	relay.Cut() // what it sees to at the end goes through
-	c.want(t, 130, "it is not known whether "+key+" was broken")
-}
-
-// knowBreak has the server know the script, so that the first request of a Break is the Break.
-func knowBreak(t *testing.T, rdb redis.UniversalClient, free string) {
-	t.Helper()
-	c := redislock.New(rdb)
-	t.Cleanup(c.Close)
-	check.Must[[]redislock.Holder](t)(c.Break(t.Context(), []string{free}, ""))
 }

@@ -2,11 +2,7 @@ package main
 
 import (
 	"encoding/json"
-	"encoding/xml"
-	"errors"
-	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -19,8 +15,6 @@ import (
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
-
-func init() { fixtures["tune"] = func(*testing.T, string) {} }
 
 // smallLoad is what a machine can play that is busy with other tests.
 var smallLoad = []string{"tune", "--hold", "5ms", "--workers", "6", "--of", "2"}
@@ -110,74 +104,6 @@ func TestTuneNamesTheWorst(t *testing.T) {
 // unnamed reports whether a run names none of its policies the worst.
 func unnamed(all []tuned) bool {
 	return !slices.ContainsFunc(all, func(one tuned) bool { return one.Verdict == "worst" })
-}
-
-// Without a server it plays on its own, says so, and draws what it says.
-func TestTuneEmbedded(t *testing.T) {
-	t.Parallel()
-	file := filepath.Join(t.TempDir(), "out.svg")
-	p := newProcess(t, tuneWith("--for", "1s", "--processes", "2", "--readers", "0.5", "--keys", "2", "--of", "4", "--plot", file,
-		"--policy", "line=queue", "--policy", "hasty=limited:linear:1ms:1+intent", "--no-defaults")...)
-	p.Env = append(p.Env, "LC_ALL=C")
-	if status := p.start(t).status(t); status != 0 {
-		t.Fatalf("status %d\n%s", status, &p.stderr)
-	}
-	text := p.stdout.String()
-	for _, want := range []string{
-		"6 workers in 2 processes, 2 of 4 keys a lock, held for 5.0ms on the average, 50 % readers",
-		"it compares policies, not servers", "POLICY ", "\nline ", "\nhasty ", "p99 of the wait\n", " ####",
-		"CPU EACH is not known: the server inside the program does not count it",
-	} {
-		wantText(t, "stdout", text, want)
-	}
-	if !strings.Contains(text, "\nTake ") && !strings.Contains(text, "There is no difference between") {
-		t.Errorf("it says neither what to take nor that it makes no difference:\n%s", text)
-	}
-	if strings.ContainsAny(text, "█▏\x1b") {
-		t.Errorf("not for this terminal:\n%s", text)
-	}
-	wantText(t, "stderr", p.stderr.String(), " left")
-	wantDrawn(t, file, "line", "hasty")
-}
-
-// wantDrawn checks that a file is XML with these names.
-func wantDrawn(t *testing.T, file string, names ...string) {
-	t.Helper()
-	drawing := check.Must[*os.File](t)(os.Open(file))
-	defer drawing.Close()
-	var texts []string
-	for in := xml.NewDecoder(drawing); ; {
-		token, err := in.Token()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		check.NoError(t, err)
-		if chars, ok := token.(xml.CharData); ok {
-			texts = append(texts, string(chars))
-		}
-	}
-	for _, name := range names {
-		if !slices.Contains(texts, name) {
-			t.Errorf("no %s in the picture: %q", name, texts)
-		}
-	}
-}
-
-// A pattern that touches something is refused before anything is locked.
-func TestTuneLeavesKeysAlone(t *testing.T) {
-	t.Parallel()
-	rdb, url := tuneServer(t)
-	for _, key := range []string{"lock:orders:2", "redislock:line:{lock:orders:1}"} {
-		check.NoError(t, rdb.Set(t.Context(), key, "data", 0).Err())
-		stdout, stderr, status := runTool(t, tuneWith("--redis", url, "--prefix", "lock:", "--pattern", "orders:%d")...)
-		if status != cli.Failed || !strings.Contains(stderr, "keys that exist: "+key) || stdout != "" {
-			t.Errorf("status %d, stdout %q, stderr %q", status, stdout, stderr)
-		}
-		if keys := check.Must[[]string](t)(rdb.Keys(t.Context(), "*").Result()); !slices.Equal(keys, []string{key}) {
-			t.Errorf("now there are %q", keys)
-		}
-		check.NoError(t, rdb.Del(t.Context(), key).Err())
-	}
 }
 
 // playing waits until the load is played: somebody waits in the line of a key.

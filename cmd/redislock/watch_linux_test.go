@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -12,46 +11,20 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
-	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // A scene is a server with locks that are held and waited for.
 type scene struct {
 	*redistest.Server
-	client *redislock.Client
+	*crowd
 }
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
 	s := redistest.Start(t, redistest.Redis)
-	return &scene{s, redislock.New(s.Client(t))}
-}
-
-// hold obtains a key, for longer than the test takes.
-func (s *scene) hold(t *testing.T, key, metadata string) {
-	t.Helper()
-	check.Must[*redislock.Lock](t)(s.client.Obtain(t.Context(), []string{key}, time.Hour, &redislock.Options{Metadata: metadata}))
-}
-
-// queue stands in line for a key until the test ends. It returns when the line has so many.
-func (s *scene) queue(t *testing.T, key, metadata string, length int) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if lock, err := s.client.Obtain(world.Apart(ctx), []string{key}, time.Hour, &redislock.Options{Metadata: metadata, Queue: true, Wait: time.Hour}); err == nil {
-			_ = lock.Release(context.WithoutCancel(ctx))
-		}
-	}()
-	t.Cleanup(func() { cancel(); <-done })
-	check.Eventually(t, soon, metadata+" stands in line", func() bool {
-		states, err := s.client.Inspect(t.Context(), []string{key})
-		return err == nil && len(states[0].Line) >= length
-	})
+	return &scene{s, newCrowd(t, s.Client(t))}
 }
 
 // watchIn runs the tool in a terminal.
@@ -65,11 +38,11 @@ func watchIn(t *testing.T, s *scene, width, height int, args ...string) (*tty, *
 func TestWatchScreen(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	s.hold(t, "orders:17", "host=web-3 pid=812")
-	s.hold(t, "stock:9", "host=web-1 pid=77")
-	s.hold(t, "a{}\x1b[2J世界", "evil \x1b]0;x\a")
-	s.queue(t, "stock:9", "host=web-2 pid=5", 1)
-	s.queue(t, "stock:9", "host=web-2 pid=6", 2)
+	s.holds("host=web-3 pid=812", "orders:17")
+	s.holds("host=web-1 pid=77", "stock:9")
+	s.holds("evil \x1b]0;x\a", "a{}\x1b[2J世界")
+	s.queues("host=web-2 pid=5", "stock:9")
+	s.queues("host=web-2 pid=6", "stock:9")
 	p := newTTY(t, 80, 24)
 	before := p.modes()
 	process := p.run(newProcess(t, "watch", "--redis", "redis://"+s.Addr(), "--every", "200ms"))
@@ -109,7 +82,7 @@ func TestWatchScreen(t *testing.T) {
 	// pause
 	p.press("p")
 	p.awaitText("paused")
-	s.queue(t, "stock:9", "host=web-2 pid=7", 3)
+	s.queues("host=web-2 pid=7", "stock:9")
 	if _, y := p.lineWith("3 waiters"); y >= 0 {
 		t.Error("the screen goes on while it is paused")
 	}
@@ -134,7 +107,7 @@ func TestWatchScreen(t *testing.T) {
 func TestWatchEnds(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	s.hold(t, "orders:17", "me")
+	s.holds("me", "orders:17")
 	for _, tt := range []struct {
 		name   string
 		key    string         // that is pressed
@@ -168,7 +141,7 @@ func TestWatchEnds(t *testing.T) {
 func TestWatchSuspend(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	s.hold(t, "orders:17", "me")
+	s.holds("me", "orders:17")
 	p := newTTY(t, 80, 24)
 	before := p.modes()
 	process := newProcess(t, "-c", `set -m; "$TOOL" watch --redis redis://$ADDR; echo stopped; read word; fg; echo "ended $?"`)
@@ -183,7 +156,7 @@ func TestWatchSuspend(t *testing.T) {
 	p.await("the screen is back", func(screen string) bool {
 		return p.isOther() && strings.Contains(screen, "orders:17") && !strings.Contains(screen, "stopped")
 	})
-	s.hold(t, "orders:18", "me")
+	s.holds("me", "orders:18")
 	p.awaitText("orders:18")
 	p.press("q")
 	p.awaitText("ended 0")
@@ -213,13 +186,13 @@ func TestWatchGoesOn(t *testing.T) {
 func TestWatchServerAway(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	s.hold(t, "orders:17", "me")
+	s.holds("me", "orders:17")
 	p, process := watchIn(t, s, 80, 24)
 	p.awaitText("orders:17", "commands/s")
 	s.Kill()
 	p.awaitText("away since", "trying again")
 	s.Restart()
-	s.hold(t, "orders:18", "another")
+	s.holds("another", "orders:18")
 	p.awaitText("orders:18", "commands/s")
 	p.await("the server is back", func(screen string) bool { return !strings.Contains(screen, "away") })
 	p.quit(process)
@@ -230,11 +203,11 @@ func TestWatchStuck(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	// Nobody renews it, so nothing can be late for that. The first waits for longer than three leases.
-	_ = check.Must[*redislock.Lock](t)(s.client.Obtain(t.Context(), []string{"orders:17"}, 75*time.Second, &redislock.Options{Metadata: "host=web-3"}))
+	s.hold(wish{who: "host=web-3", keys: []string{"orders:17"}, ttl: 75 * time.Second})
 	for i := range 30 {
-		s.hold(t, fmt.Sprintf("quiet:%d", i), "somebody")
+		s.holds("somebody", fmt.Sprintf("quiet:%d", i))
 	}
-	waitForLong(t, s.Client(t), s.client, "orders:17")
+	waitForLong(s.crowd, "orders:17")
 	plain := newTTY(t, 80, 24)
 	process := newProcess(t, "watch", "--redis", "redis://"+s.Addr())
 	process.Env = append(process.Env, "NO_COLOR=1")
@@ -274,8 +247,8 @@ func TestWatchPicture(t *testing.T) {
 		text = numbers.ReplaceAllString(durations.ReplaceAllString(text, "T"), "0")
 		return spaces.ReplaceAllString(text, " ")
 	}
-	s := redistest.Start(t, redistest.Redis)
-	watchScene(t, s.Addr())
+	s := newScene(t)
+	watchScene(s.crowd)
 	p := newTTY(t, 80, strings.Count(picture, "\n"))
 	process := p.run(newProcess(t, "watch", "--redis", "redis://"+s.Addr(), "--every", "300ms"))
 	defer func() {

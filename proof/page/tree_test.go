@@ -204,6 +204,13 @@ func sourcesOf(t *testing.T, folder, pattern string) *sources {
 	if err != nil || len(files) == 0 {
 		t.Errorf("%s has no %s", folder, pattern)
 	}
+	scripts, err := filepath.Glob(filepath.Join(root, folder, "testdata", "*.txtar"))
+	if err != nil {
+		t.Error(err)
+	}
+	for _, name := range scripts {
+		s.texts[strings.TrimSuffix(filepath.Base(name), ".txtar")] = true
+	}
 	for _, name := range files {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
 		if err != nil {
@@ -236,7 +243,8 @@ func runsContract(file *ast.File) bool {
 	})
 }
 
-// lacks says what of a test the sources do not have. A subtest is there if some text is its name, or if it is a kind of server.
+// lacks says what of a test the sources do not have. A subtest is there if some text, or a
+// script, is its name, or if it is a kind of server.
 func (s *sources) lacks(name string) string {
 	parts := strings.Split(name, "/")
 	if !s.tests[parts[0]] {
