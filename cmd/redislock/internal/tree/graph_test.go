@@ -139,7 +139,7 @@ func TestRound(t *testing.T) {
 func TestComponentsOfChain(t *testing.T) {
 	t.Parallel()
 	g := &graph{}
-	const n = 500_000
+	const n = 200_000
 	for range n {
 		g.add(0)
 	}
