@@ -195,8 +195,7 @@ while at <= #ARGV do
   local last = at + 2 + ARGV[at + 2]
   local ms = confirm(ARGV[at], ARGV[at + 1], at + 3, last)
   if ms then
-    reply[#reply + 1] = index
-    reply[#reply + 1] = ms
+    reply[#reply + 1], reply[#reply + 2] = index, ms
   end
   at, index = last + 1, index + 1
 end

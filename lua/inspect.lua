@@ -53,10 +53,8 @@ else
     local rest = tonumber(leases[i + 1]) - now
     if rest > 0 then
       state[7] = state[7] + 1
-      state[#state + 1] = metadata_of(leases[i])
-      state[#state + 1] = rest
-      state[#state + 1] = is_left(leases[i])
-      state[#state + 1] = since_of(leases[i])
+      state[#state + 1], state[#state + 2] = metadata_of(leases[i]), rest
+      state[#state + 1], state[#state + 2] = is_left(leases[i]), since_of(leases[i])
     end
   end
 end
@@ -68,10 +66,8 @@ end
 for i = 1, #waiters, 2 do
   local entry = entry_of(waiters[i]) -- a guard is none
   if entry.id then
-    state[#state + 1] = entry.mode
-    state[#state + 1] = metadata_of(entry.value)
-    state[#state + 1] = tonumber(waiters[i + 1])
-    state[#state + 1] = entry.till > now and 1 or 0
+    state[#state + 1], state[#state + 2] = entry.mode, metadata_of(entry.value)
+    state[#state + 1], state[#state + 2] = tonumber(waiters[i + 1]), entry.till > now and 1 or 0
   end
 end
 return state

@@ -68,8 +68,7 @@ local function forget_dead_readers(set, hash, key)
     local token = string.match(member, '^[^|]*')
     local number = token ~= '' and redis.call('hget', hash, token)
     if number then
-      numbers[#numbers + 1] = token
-      numbers[#numbers + 1] = number
+      numbers[#numbers + 1], numbers[#numbers + 2] = token, number
     end
   end
   unlink(hash)
