@@ -1,12 +1,10 @@
 package tune
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -22,90 +20,12 @@ func TestMain(m *testing.M) {
 	redistest.Main(m)
 }
 
-// run runs the command in this process. The load cannot be played here.
-func run(t *testing.T, args ...string) (stdout, stderr string, status int) {
-	t.Helper()
-	var out, diag bytes.Buffer
-	tool := cli.Tool{Name: "redislock", Commands: []cli.Command{Command()}}
-	status = tool.Run(t.Context(), cli.Streams{Out: &out, Err: &diag}, append([]string{"tune"}, args...))
-	return out.String(), diag.String(), status
-}
-
-// The server is never asked: nobody is there, which would be another error.
-func TestBadInput(t *testing.T) {
+func TestReadHolds(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	file := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		check.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		return path
-	}
-	garbage := file("garbage", "20ms\n\n# a comment\n30 ms\n")
-	negative := file("negative", "20ms\n-1ms\n")
-	empty := file("empty", "# nothing\n\n")
-	good := file("good", "20ms # the usual\n1.5s\n")
-	for _, tt := range []struct{ args, want string }{
-		{"--workers 0", "--workers 0 is not from 1 to"},
-		{"--workers -3", "--workers -3 is not from 1"},
-		{"--workers 1000000", "is not from 1 to 10000"},
-		{"--keys 0", "--keys 0 is not from 1"},
-		{"--keys 5 --of 4", "--keys 5 is more than there are: --of 4"},
-		{"--of -1", "--of -1 is not from 1"},
-		{"--of 20000", "is not from 1 to 10000"},
-		{"--processes 0", "--processes 0 is not from 1"},
-		{"--processes 5 --workers 4", "each process needs a worker"},
-		{"--readers 1.1", "--readers 1.1 is not a share"},
-		{"--readers -0.1", "is not a share"},
-		{"--readers NaN", "is not a share"},
-		{"--readers many", "--readers"},
-		{"--think -1s", "--think -1s is not from 0"},
-		{"--wait -1s", "--wait -1s is not from 0"},
-		{"--hold 0.5", "--hold"},
-		{"--hold -1ms", "a hold time of -1ms"},
-		{"--hold 2h", "a hold time of 2h0m0s"},
-		{"--hold 1s --holds " + good, "give one of them"},
-		{"--holds " + garbage, `line 4: 30 ms is no duration`},
-		{"--holds " + negative, "line 2: a hold time of -1ms"},
-		{"--holds " + empty, "it has no hold times"},
-		{"--holds " + dir + "/none", "no such file"},
-		{"--for 1s --hold 20ms --workers 64 --keys 3", "--for 1s is too short: 4 policies need "},
-		{"--for -1s", "--for -1s is not from 0"},
-		{"--for 900ms", "is too short"},
-		{"--pattern orders", "needs one %d"},
-		{"--pattern %d:%d", "needs one %d"},
-		{"--pattern %d%s", "needs one %d"},
-		{"--policy linear", "is no duration"},
-		{"--policy sometimes", "there is no policy sometimes"},
-		{"--policy a=queue --policy a=linear:1s", `two policies have the name "a"`},
-		{"--no-defaults", "from 2 to 20 policies"},
-		{"--no-defaults --policy queue", "from 2 to 20 policies"},
-		{"--plot " + dir + "/none/out.svg", "--plot: "},
-		{"--plot " + dir, "is a folder"},
-		{"--plot x.svg --policy queue --policy queue --policy queue", "room for 6 policies, and there are 7"},
-		{"orders", "unexpected argument orders"},
-		{"--redis http://localhost", "the url of the server"},
-	} {
-		t.Run(strings.ReplaceAll(tt.args, dir, ""), func(t *testing.T) {
-			t.Parallel()
-			args := append([]string{"--redis", "redis://127.0.0.1:1"}, strings.Fields(tt.args)...)
-			stdout, stderr, status := run(t, args...)
-			if status != cli.Usage || stdout != "" || !strings.Contains(stderr, tt.want) {
-				t.Errorf("status %d, stdout %q, stderr %q, want %q", status, stdout, stderr, tt.want)
-			}
-		})
-	}
-	if left := check.Must[[]string](t)(filepath.Glob(filepath.Join(dir, ".tune-*"))); len(left) > 0 {
-		t.Errorf("left behind: %q", left)
-	}
-	if got := check.Must[[]time.Duration](t)(readHolds(good)); !slices.Equal(got, []time.Duration{20 * ms, 1500 * ms}) {
+	file := filepath.Join(t.TempDir(), "holds")
+	check.NoError(t, os.WriteFile(file, []byte("# measured\n\n20ms # the usual\n1.5s\n"), 0o600))
+	if got := check.Must[[]time.Duration](t)(readHolds(file)); !slices.Equal(got, []time.Duration{20 * ms, 1500 * ms}) {
 		t.Errorf("hold times %v", got)
-	}
-}
-
-func TestNoServer(t *testing.T) {
-	t.Parallel()
-	if _, stderr, status := run(t, "--redis", "redis://127.0.0.1:1"); status != cli.Unavailable || !strings.Contains(stderr, "cannot use 127.0.0.1:1") {
-		t.Errorf("status %d, stderr %q", status, stderr)
 	}
 }
 
