@@ -22,30 +22,10 @@ func TestOfAUser(t *testing.T) {
 	t.Parallel()
 	g := world.NewGuarded(t, "lock:")
 	check.NoError(t, g.Admin.ConfigSet(t.Context(), "maxmemory", "1gb").Err())
-	for _, tt := range []struct {
-		check  string
-		status Status
-		text   string
-	}{
-		{"server", OK, "Redis"},
-		{"rights", OK, "everything"},
-		{"commands", OK, "every command"},
-		{"eviction", OK, "noeviction"}, // in INFO, too
-		{"memory", OK, "of 1.0 GiB"},
-		{"persistence", Warning, "no append-only file"},
-		{"replicas", OK, "no replicas"},
-		{"min-replicas", Unknown, "needs +config|get"},
-		{"clocks", OK, "agrees"},
-		{"scripts", Unknown, "needs +slowlog|get"},
-		{"buffers", Unknown, "needs +config|get"},
-		{"connections", Unknown, "needs +config|get"},
-		{"lifetimes", Unknown, "needs +scan"},
-		{"lines", Unknown, "needs +scan"},
-		{"libraries", Unknown, "needs +scan"},
-	} {
-		found := examined(t, g.RDB, tt.check, prefixed)
-		if len(found) != 1 || found[0].Status != tt.status || !strings.Contains(found[0].Found, tt.text) {
-			t.Errorf("%s: %s, want %s with %q", tt.check, list(found), tt.status, tt.text)
+	for _, row := range rows(t, "testdata/user.txt") { // INFO says what the policy of eviction is, too
+		found := examined(t, g.RDB, row[0], prefixed)
+		if len(found) != 1 || found[0].Status != Status(row[1]) || !strings.Contains(found[0].Found, row[2]) {
+			t.Errorf("%s: %s, want %s with %q", row[0], list(found), row[1], row[2])
 		}
 	}
 	if found := examined(t, g.RDB, "latency", prefixed); found[0].Status == Unknown {

@@ -53,35 +53,3 @@ func TestReadClock(t *testing.T) {
 		})
 	}
 }
-
-// At its bounds, a clock is judged by what is certain: neither how far it is ahead nor how far that may be wrong is enough alone.
-func TestJudgeClocks(t *testing.T) {
-	t.Parallel()
-	const ms = time.Millisecond
-	replica := func(ahead, within time.Duration) Finding {
-		return judgeReplicaClock(reading{ahead * ms, within * ms}, 10*time.Second) // which allows for 102 ms
-	}
-	ours := func(ahead, within time.Duration) Finding { return judgeOurs(reading{ahead * ms, within * ms}) }
-	for name, tt := range map[string]struct {
-		got    Finding
-		status Status
-		text   string
-	}{
-		"ahead by more than is allowed":             {replica(104, 1), Fault, "104ms (± 1.0ms) ahead of its primary's"},
-		"perhaps by just what is allowed":           {replica(103, 1), Unknown, "too slow to tell"},
-		"by more, if the reading is right":          {replica(150, 100), Unknown, "too slow to tell"},
-		"by less, if the reading is right":          {replica(50, 60), Unknown, "too slow to tell"},
-		"by what is allowed at most":                {replica(101, 1), OK, "10s"},
-		"by what a longer ttl allows":               {judgeReplicaClock(reading{500 * ms, ms}, time.Minute), OK, "1m00s"},
-		"behind by a second at least":               {replica(-1003, 2), Warning, "behind its primary's"},
-		"perhaps by just a second":                  {replica(-1002, 2), OK, "agrees"},
-		"by more than a second, or as much ahead":   {replica(-1500, 1800), Unknown, "too slow to tell"},
-		"ours, a second apart at least":             {ours(1002, 1), Warning, "ahead of this machine's"},
-		"ours, behind, a second apart at least":     {ours(-1002, 1), Warning, "1.0s (± 1.0ms) behind this machine's"},
-		"ours, perhaps less than a second apart":    {ours(1001, 1), OK, "within a second"},
-		"ours, behind, perhaps less than a second":  {ours(-1500, 500), OK, "within a second"},
-		"ours, ahead, by more than may be an error": {ours(1500, 499), Warning, "ahead of this machine's"},
-	} {
-		wantJudged(t, name, tt.got, tt.status, tt.text)
-	}
-}

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -74,70 +75,37 @@ func list(found []Finding) string {
 	return b.String()
 }
 
-// Each check of one server, with a configuration that fails it and one that passes.
-func TestSettings(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		check  string
-		args   string // of the server; "EMPTY" is an empty word
-		status Status
-		text   string
-	}{
-		{"eviction", "", OK, "noeviction"},
-		{"eviction", "--maxmemory-policy allkeys-lru", OK, "no maxmemory"},
-		{"eviction", "--maxmemory 100mb --maxmemory-policy volatile-lru", Fault, "as every lock has"},
-		{"eviction", "--maxmemory 100mb --maxmemory-policy volatile-ttl", Fault, "locks before everything else"},
-		{"eviction", "--maxmemory 100mb --maxmemory-policy allkeys-random", Fault, "any key"},
-		{"memory", "", OK, "no maxmemory"},
-		{"memory", "--maxmemory 1gb", OK, "of 1.0 GiB"},
-		{"memory", "--maxmemory 500kb", Fault, "OOM"},
-		{"persistence", "", Warning, "forgets every lock"},
-		{"persistence", "--save 3600 1", Warning, "since the last one"},
-		{"persistence", "--appendonly yes", Warning, "last second"},
-		{"persistence", "--appendonly yes --appendfsync no", Warning, "half a minute"},
-		{"persistence", "--appendonly yes --appendfsync always", OK, "keeps every lock"},
-		{"connections", "", OK, "of 10000 connections"},
-		{"connections", "--timeout 5", Warning, "timeout"},
-		{"connections", "--tcp-keepalive 0", Warning, "tcp-keepalive"},
-		{"buffers", "", OK, "8.0 MiB"},
-		{"buffers", "--client-output-buffer-limit pubsub 0 0 0", OK, "no limit"},
-		{"buffers", "--client-output-buffer-limit pubsub 1mb 100kb 60", Warning, "100.0 KiB"},
-		{"scripts", "--loglevel verbose", OK, "no script"}, // a server of its own, where nobody runs scripts,
-		{"scripts", "--busy-reply-threshold 50", Warning, "50 ms"},
-		{"commands", "", OK, "every command"},
-		{"commands", "--rename-command EVALSHA EMPTY", Fault, "evalsha"},
-		{"min-replicas", "", OK, "is off"},
-		{"min-replicas", "--min-replicas-to-write 1", Fault, "NOREPLICAS"},
-		{"server", "", OK, "Redis"},
-		{"server", "--replicaof 127.0.0.1 1", Fault, "READONLY"},
-		{"replicas", "", OK, "no replicas"},
-		{"sentinels", "", OK, "no Sentinel"},
-		{"slots", "", OK, "no Cluster"},
-		{"clocks", "", OK, "within a second"},
-		{"rights", "", OK, "everything"},
-		{"lines", "", OK, "no waiters that are gone"},
-		{"libraries", "", OK, "no name"},
-		{"lifetimes", "", OK, "every key"},
-	} {
-		t.Run(tt.check+" "+tt.args, func(t *testing.T) {
-			t.Parallel()
-			b := redistest.Shared(t, redistest.Redis)
-			if tt.args != "" {
-				b = redistest.Start(t, redistest.Redis, words(tt.args)...)
-			}
-			want(t, examined(t, b.Client(t), tt.check), tt.status, tt.text)
-		})
-	}
-}
-
-func words(text string) []string {
-	all := strings.Fields(text)
-	for i, word := range all {
-		if word == "EMPTY" {
-			all[i] = ""
+// rows are the lines of a file, each with its columns.
+func rows(t *testing.T, file string) (all [][]string) {
+	t.Helper()
+	for line := range strings.Lines(string(check.Must[[]byte](t)(os.ReadFile(file)))) {
+		row := strings.Split(line, "|")
+		for i := range row {
+			row[i] = strings.TrimSpace(row[i])
 		}
+		all = append(all, row)
 	}
 	return all
+}
+
+// Each check of one server, with a configuration that fails it and one that passes. Checks of scripts have a server of their own,
+// where nobody else runs any.
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	for _, row := range rows(t, "testdata/settings.txt") {
+		t.Run(row[0]+" "+row[1], func(t *testing.T) {
+			t.Parallel()
+			b := redistest.Shared(t, redistest.Redis)
+			if row[1] != "" {
+				args := strings.Fields(row[1])
+				for i := range args {
+					args[i] = strings.Trim(args[i], `"`)
+				}
+				b = redistest.Start(t, redistest.Redis, args...)
+			}
+			want(t, examined(t, b.Client(t), row[0]), Status(row[2]), row[3])
+		})
+	}
 }
 
 // A new Valkey has the warnings of a server that nobody has configured, and no others.
