@@ -30,15 +30,16 @@ import (
 //
 //	redislock ARG...         the tool, which ends well and says nothing on stderr; what it writes is made plain
 //	exits STATUS ARG...      the tool, which ends with this status
-//	fails STATUS TEXT ARG... the tool, which ends with this status, writes no result, and says this on stderr
+//	fails STATUS TEXT ARG... the tool, which ends with this status, writes no result, and says this on stderr, but not "hush"
 //	server [ARG...]          starts the server that the tool and the commands below use from then on; cluster starts a Cluster
 //	fixture NAME             brings it into a state that a page shows
-//	redis COMMAND...         sends one command to it
+//	redis COMMAND...         sends one command to it; @FILE stands for the words of a file
 //	lock [FLAG...] WHO KEY.. has somebody obtain keys; with -wait, wait for them
 //	release KEY              ends the lock whose first key it is; leave, upgrade and downgrade change it
 //	await FILE TEXT          waits until a file has a text
 //	needs PROGRAM            skips the script where a program is missing
-//	each STATUS TEXT FILE... runs the command lines of files, which all end so; loading starts what answers as a server that loads
+//	each STATUS TEXT FILE... runs the command lines of files, which all end so
+//	answers TEXT             starts what answers every command with a text; it is silent if that is empty, and hangs up at EOF
 var commands = map[string]func(*script, []string){
 	"redislock": func(s *script, args []string) { s.exits(0, args, "stderr") },
 	"exits":     func(s *script, args []string) { s.exits(check.Must[int](s.t)(strconv.Atoi(args[0])), args[1:], "") },
@@ -46,6 +47,8 @@ var commands = map[string]func(*script, []string){
 		s.exits(check.Must[int](s.t)(strconv.Atoi(args[0])), args[2:], "stdout")
 		if said := s.ReadFile("stderr"); !strings.Contains(said, args[1]) {
 			s.Fatalf("stderr has no %q", args[1])
+		} else if strings.Contains(said, "hush") {
+			s.Fatalf("stderr has the password")
 		}
 	},
 	"server": func(s *script, args []string) { s.start(redistest.Redis, args) },
@@ -54,13 +57,19 @@ var commands = map[string]func(*script, []string){
 		cluster := redistest.StartCluster(s.t, redistest.Redis, 3, 0)
 		s.use(newCrowd(s.t, cluster.Client(s.t)), cluster.Addrs()[0], "?addr="+cluster.Addrs()[1])
 	},
-	"loading": func(s *script, _ []string) { s.use(s.crowd(), startLoading(s.t), "") },
+	"answers": func(s *script, args []string) { s.use(s.crowd(), startAnswering(s.t, args[0]), "") },
 	"each":    (*script).each,
 	"fixture": func(s *script, args []string) { fixtures[args[0]](s.crowd()) },
 	"redis": func(s *script, args []string) {
-		command := make([]any, len(args))
-		for i, arg := range args {
-			command[i] = arg
+		var command []any
+		for _, arg := range args {
+			words := []string{arg}
+			if file, ok := strings.CutPrefix(arg, "@"); ok {
+				words = strings.Fields(s.ReadFile(file))
+			}
+			for _, word := range words {
+				command = append(command, word)
+			}
 		}
 		reply, err := s.crowd().rdb.Do(s.t.Context(), command...).Result()
 		if !errors.Is(err, redis.Nil) {
@@ -180,7 +189,7 @@ func (s *script) each(args []string) {
 	var all []*process
 	for _, file := range args[2:] {
 		for line := range strings.Lines(s.ReadFile(file)) {
-			p := newProcess(s.t, strings.Fields(line)...)
+			p := newProcess(s.t, strings.Fields(os.Expand(line, s.Getenv))...)
 			p.Env = append(p.Env, cli.RedisVariable+"="+s.Getenv(cli.RedisVariable), asTool+"="+s.Getenv(asTool))
 			all = append(all, p.start(s.t))
 		}
@@ -193,9 +202,9 @@ func (s *script) each(args []string) {
 	}
 }
 
-// startLoading answers as a server that loads, whatever it is asked, and returns its address. A real one loads for too short a
-// time.
-func startLoading(t *testing.T) string {
+// startAnswering starts what answers every command with a text, and returns its address: a server that loads does so, for too
+// short a time. It says nothing if the text is empty, and hangs up if it is EOF.
+func startAnswering(t *testing.T, text string) string {
 	t.Helper()
 	listener := check.Must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
 	t.Cleanup(func() { listener.Close() })
@@ -203,9 +212,9 @@ func startLoading(t *testing.T) string {
 		for conn, err := listener.Accept(); err == nil; conn, err = listener.Accept() {
 			go func() {
 				defer conn.Close()
-				for lines := bufio.NewScanner(conn); lines.Scan(); { // "*n" begins a command
+				for lines := bufio.NewScanner(conn); lines.Scan() && text != "EOF"; { // "*n" begins a command
 					if strings.HasPrefix(lines.Text(), "*") {
-						_, _ = fmt.Fprint(conn, "-LOADING Redis is loading the dataset in memory\r\n")
+						_, _ = io.WriteString(conn, text)
 					}
 				}
 			}()

@@ -13,8 +13,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
-	"github.com/seed-14de3678/redislock/internal/check"
-	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
 // An answer is what a server says.
@@ -70,38 +68,6 @@ func TestExplain(t *testing.T) {
 	cancel()
 	if got := Explain(ctx, io.EOF); got != io.EOF { //nolint:errorlint // it stays as it is
 		t.Errorf("an interrupted command is explained: %v", got)
-	}
-}
-
-// What is granted as the message says is enough.
-func TestExplainGrants(t *testing.T) {
-	t.Parallel()
-	rdb := redistest.Start(t, redistest.Redis).Client(t)
-	check.NoError(t, rdb.Do(t.Context(), "acl", "setuser", "app", "on", ">hush", "~lock:*", "-@all", "+get").Err())
-	ctx := withSession(t.Context())
-	conn, err := (&Redis{URL: "redis://app:hush@" + rdb.Options().Addr, Prefix: "lock:"}).Open(ctx)
-	check.NoError(t, err)
-	client := conn.Client()
-	_, err = client.Obtain(ctx, []string{"a"}, longTTL, nil)
-	client.Close()
-	check.NoError(t, conn.Close()) // as commands do, before the error is explained
-	text := Explain(ctx, err).Error()
-	_, line, ok := strings.Cut(text, "ACL SETUSER ")
-	if !ok || statusOf(Explain(ctx, err)) != Refused {
-		t.Fatalf("nothing is granted: %s", text)
-	}
-	args := []any{"acl", "setuser"}
-	for word := range strings.FieldsSeq(line) {
-		args = append(args, word)
-	}
-	check.NoError(t, rdb.Do(t.Context(), args...).Err())
-	conn = open(t, "redis://app:hush@"+rdb.Options().Addr)
-	client = conn.Client()
-	defer client.Close()
-	for _, opt := range []*redislock.Options{nil, {Queue: true}, {Fenced: true}} {
-		lock, err := client.Obtain(t.Context(), []string{"a"}, longTTL, opt)
-		check.NoError(t, err)
-		check.NoError(t, lock.Release(t.Context()))
 	}
 }
 

@@ -1,9 +1,6 @@
 package cli
 
 import (
-	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -41,72 +38,18 @@ func wantUsable(t *testing.T, conn *Conn) {
 	}
 }
 
-func TestOpenSingle(t *testing.T) {
-	t.Parallel()
-	addr := redistest.Shared(t, redistest.Redis).Addr()
-	conn := open(t, "redis://"+addr+"/3")
-	if want := addr + ", database 3"; conn.Name != want {
-		t.Errorf("the name is %q, want %q", conn.Name, want)
+// wantFailure fails the test unless a URL cannot be opened, for this reason.
+func wantFailure(t *testing.T, text string, status int, reason string) {
+	t.Helper()
+	conn, err := (&Redis{URL: text}).Open(withSession(t.Context()))
+	if err == nil {
+		_ = conn.Close()
+		t.Errorf("%s: no error", text)
+		return
 	}
-	if info := check.Must[*redis.ClientInfo](t)(conn.RDB.(*redis.Client).ClientInfo(t.Context()).Result()); info.DB != 3 {
-		t.Errorf("database %d, want 3", info.DB)
+	if got := statusOf(err); got != status || !strings.Contains(err.Error(), reason) {
+		t.Errorf("%s: status %d, want %d, and %q in:\n%v", text, got, status, reason, err)
 	}
-	wantUsable(t, conn)
-}
-
-func TestOpenSocket(t *testing.T) {
-	t.Parallel()
-	dir := check.Must[string](t)(os.MkdirTemp("", "")) //nolint:usetesting // the name of a socket has 108 bytes at most
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	socket := filepath.Join(dir, "s")
-	redistest.Start(t, redistest.Redis, "--unixsocket", socket, "--requirepass", "hush")
-	wantUsable(t, open(t, "unix://:hush@"+socket+"?db=2"))
-}
-
-// A password has whatever characters it likes, if they are percent-encoded.
-func TestOpenUser(t *testing.T) {
-	t.Parallel()
-	server := redistest.Start(t, redistest.Redis)
-	const password = "p/a?s#s@:%"
-	check.NoError(t, server.Client(t).Do(t.Context(), "acl", "setuser", "app", "on", ">"+password, "~*", "&*", "+@all").Err())
-	conn := open(t, "redis://"+url.UserPassword("app", password).String()+"@"+server.Addr())
-	if who := conn.RDB.Do(t.Context(), "acl", "whoami").Val(); who != "app" {
-		t.Errorf("the user is %v", who)
-	}
-}
-
-func TestOpenCluster(t *testing.T) {
-	t.Parallel()
-	cluster := redistest.StartCluster(t, redistest.Redis, 3, 0)
-	addrs := cluster.Addrs()
-	for name, text := range map[string]string{
-		"named":          "redis://" + addrs[0] + "?addr=" + addrs[1],
-		"recognised":     "redis://" + addrs[1],
-		"without RESP3":  "redis://" + addrs[2] + "?protocol=2",
-		"a node is down": "redis://" + addrs[0] + "?addr=127.0.0.1:1",
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			conn := open(t, text)
-			if _, ok := conn.RDB.(*redis.ClusterClient); !ok {
-				t.Fatalf("the client is a %T", conn.RDB)
-			}
-			if !strings.HasPrefix(conn.Name, "the Cluster ") {
-				t.Errorf("the name is %q", conn.Name)
-			}
-			wantUsable(t, conn)
-		})
-	}
-	t.Run("without the right", func(t *testing.T) {
-		t.Parallel()
-		rdb := redis.NewClient(&redis.Options{Addr: addrs[0]})
-		defer rdb.Close()
-		check.NoError(t, rdb.Do(t.Context(), "acl", "setuser", "node", "on", ">hush", "~*", "&*", "+@all", "-cluster|slots", "-cluster|shards").Err())
-		conn := open(t, "redis://node:hush@"+addrs[0])
-		if _, ok := conn.RDB.(*redis.Client); !ok || !conn.isNode {
-			t.Errorf("the client is a %T, a node: %t", conn.RDB, conn.isNode)
-		}
-	})
 }
 
 func TestOpenSentinel(t *testing.T) {

@@ -40,7 +40,6 @@ var Reachable = 3 * time.Second
 type Redis struct {
 	URL       string
 	Prefix    string
-	within    time.Duration  // instead of Reachable, if it is not zero
 	flags     *pflag.FlagSet // that were declared; nil: none
 	own       bool           // no variable of other programs counts
 	otherwise string         // what is used if neither a flag nor a variable of this tool names a server
@@ -129,8 +128,7 @@ func (r *Redis) dial(ctx context.Context) (*Conn, error) {
 	conn.Prefix = r.Prefix
 	session := sessionOf(ctx)
 	session.last.Store(&used{*r, conn.Name})
-	within := cmp.Or(r.within, Reachable)
-	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("%w within %s", errSilent, within))
+	ctx, cancel := context.WithTimeoutCause(ctx, Reachable, fmt.Errorf("%w within %s", errSilent, Reachable))
 	defer cancel()
 	err = conn.ping(ctx)
 	if err == nil {

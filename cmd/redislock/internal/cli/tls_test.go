@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"io"
 	"net"
-	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -22,8 +21,7 @@ func TestOpenTLS(t *testing.T) {
 	a, other := redistest.NewAuthority(t), redistest.NewAuthority(t)
 	a.Issue(t, "client", time.Hour)
 	other.Issue(t, "client", time.Hour)
-	plain := redistest.Start(t, redistest.Redis)
-	addr := plain.StartTLS(t, a)
+	addr := redistest.Start(t, redistest.Redis).StartTLS(t, a)
 	if addr == "" {
 		t.Skip("not run: this redis-server has no TLS")
 	}
@@ -41,16 +39,10 @@ func TestOpenTLS(t *testing.T) {
 	}{
 		{"rediss://" + addr + "?" + client, "?cacert=FILE in the url names the certificate of the authority", Unavailable},
 		{"rediss://" + addr + "?cacert=" + other.File("ca") + "&" + client, "certificate signed by unknown authority", Unavailable},
-		{"rediss://" + plain.Addr() + "?dial_timeout=4s", "if it does not speak TLS write redis:// instead of rediss://", Unavailable},
 		{"redis://" + addr, "if it speaks TLS write rediss:// instead of redis://", Unavailable},
-		{"rediss://" + addr + "?cacert=" + os.DevNull, "has no certificate (PEM)", Usage},
 		{"rediss://" + addr + "?cert=" + a.File("ca") + "&key=" + a.File("client"), "cert= and key=: tls: private key does not match", Usage},
 	} {
-		r := &Redis{URL: tt.url}
-		if strings.Contains(tt.url, plain.Addr()) { // which is silent
-			r.within = 3 * time.Second
-		}
-		wantFailureOf(t, r, tt.status, tt.reason)
+		wantFailure(t, tt.url, tt.status, tt.reason)
 	}
 	wantCertificateWanted(t, "rediss://"+addr+"?cacert="+a.File("ca"))
 	wantCertificateWanted(t, "rediss://"+addr+"?cacert="+a.File("ca")+"&cert="+other.File("client"))
@@ -108,7 +100,6 @@ func TestTLSFiles(t *testing.T) {
 	for _, kind := range []string{"addr=127.0.0.1:1", "master_name=main"} {
 		conn := check.Must[*Conn](t)(parseURL("rediss://127.0.0.1:1?" + kind + "&skip_verify=true&cacert=" + a.File("ca") + "&cert=" + a.File("ca")))
 		check.NoError(t, conn.Close())
-		wantFailure(t, "rediss://127.0.0.1:1?"+kind+"&cacert=/no/such", Usage, "cacert=: open /no/such")
 	}
 	conn := check.Must[*Conn](t)(parseURL("rediss://127.0.0.1:1?addr=127.0.0.1:2&skip_verify=true&cert=" + a.File("ca")))
 	defer conn.Close()
