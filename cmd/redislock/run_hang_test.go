@@ -113,19 +113,6 @@ func TestRunServerHangsSignals(t *testing.T) {
 	})
 }
 
-// A command that was stopped gets the signal that is to end it.
-func TestRunStoppedCommandEnds(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	c := p.shell(`trap 'echo got >$D/got; exit 4' TERM; echo $$ >$D/command; while :; do sleep 0.01; done`).start(t)
-	check.NoError(t, syscall.Kill(p.pid("command"), syscall.SIGSTOP))
-	check.NoError(t, c.Process.Signal(syscall.SIGTERM))
-	c.want(t, 4)
-	if p.text("got") == "" {
-		t.Error("the command got no SIGTERM")
-	}
-}
-
 // A supervisor that was stopped alone has not heard of the renewals. It reads them before it ends the command of a lease
 // which is over by the last that it knows.
 func TestRunSupervisorPaused(t *testing.T) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -88,7 +89,7 @@ func TestRunCtrlCHandled(t *testing.T) {
 	y.shows("ready")
 	y.press(ctrlC)
 	y.shows("interrupt")
-	check.NoError(t, touch(p.dir+"/end"))
+	check.NoError(t, os.WriteFile(p.dir+"/end", nil, 0o600))
 	c.want(t, 0)
 	y.shows("end")
 	if n := strings.Count(y.screen.String(), "interrupt"); n != 1 {

@@ -36,7 +36,7 @@ import (
 //	redis COMMAND...         sends one command to it; @FILE stands for the words of a file
 //	lock [FLAG...] WHO KEY.. has somebody obtain keys; with -wait, wait for them
 //	release KEY              ends the lock whose first key it is; leave, upgrade and downgrade change it
-//	await FILE TEXT          waits until a file has a text
+//	await FILE [TEXT]        waits until a file has a text, or a line
 //	needs PROGRAM            skips the script where a program is missing
 //	each STATUS TEXT FILE... runs the command lines of files, which all end so
 //	answers TEXT             starts what answers every command with a text; it is silent if that is empty, and hangs up at EOF
@@ -88,9 +88,10 @@ var commands = map[string]func(*script, []string){
 		}
 	},
 	"await": func(s *script, args []string) {
+		want := append(args, "\n")[1]
 		check.Eventually(s.t, soon, strings.Join(args, " has "), func() bool {
 			text, err := os.ReadFile(s.MkAbs(args[0]))
-			return err == nil && strings.Contains(string(text), args[1])
+			return err == nil && strings.Contains(string(text), want)
 		})
 	},
 	"needs": func(s *script, args []string) { needProgram(s.t, args[0]) },
@@ -134,6 +135,7 @@ type script struct {
 // setUp gives a script the tool, and a test.
 func setUp(env *testscript.Env) error {
 	env.Values["t"], env.Values["crowd"] = env.T().(scriptT).T, &crowd{}
+	env.Values["started"] = new(*process)
 	self, err1 := os.Executable()
 	docs, err2 := filepath.Abs("docs")
 	bin := filepath.Join(env.WorkDir, ".bin")
@@ -189,9 +191,7 @@ func (s *script) each(args []string) {
 	var all []*process
 	for _, file := range args[2:] {
 		for line := range strings.Lines(s.ReadFile(file)) {
-			p := newProcess(s.t, strings.Fields(os.Expand(line, s.Getenv))...)
-			p.Env = append(p.Env, cli.RedisVariable+"="+s.Getenv(cli.RedisVariable), asTool+"="+s.Getenv(asTool))
-			all = append(all, p.start(s.t))
+			all = append(all, s.process(strings.Fields(os.Expand(line, s.Getenv))).start(s.t))
 		}
 	}
 	for _, p := range all {
@@ -200,6 +200,14 @@ func (s *script) each(args []string) {
 			s.t.Errorf("the password is in %q", said)
 		}
 	}
+}
+
+// process prepares the tool as a process beside the script.
+func (s *script) process(args []string) *process {
+	p := newProcess(s.t, args...)
+	p.Dir = s.Getenv("WORK")
+	p.Env = append(p.Env, cli.RedisVariable+"="+s.Getenv(cli.RedisVariable), asTool+"="+s.Getenv(asTool))
+	return p
 }
 
 // startAnswering starts what answers every command with a text, and returns its address: a server that loads does so, for too
@@ -238,6 +246,9 @@ func (s *script) use(c *crowd, addr, query string) {
 }
 
 func (s *script) crowd() *crowd { return s.Value("crowd").(*crowd) }
+
+// started is the process that start has started.
+func (s *script) started() **process { return s.Value("started").(**process) }
 
 // lock has somebody obtain keys, or wait for them.
 func (s *script) lock(args []string) {
