@@ -151,19 +151,6 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// The key of a pattern without wildcards is looked at alone.
-func TestOneKey(t *testing.T) {
-	t.Parallel()
-	rdb := redistest.Start(t, redistest.Redis).Client(t)
-	check.NoError(t, rdb.Set(t.Context(), "hidden", "me", time.Hour).Err())
-	conn := open(t, rdb, "")
-	finds(t, conn, survey.Query{Pattern: "hidden"}, "hidden")
-	finds(t, conn, survey.Query{Pattern: "hidde[n]"})
-	if calls := world.Calls(t, rdb); calls["scan"] != 1 {
-		t.Errorf("got %v, want one SCAN", calls)
-	}
-}
-
 // Of the values of others a few bytes are read, however large they are.
 func TestForeignValuesAreNotRead(t *testing.T) {
 	t.Parallel()
@@ -175,38 +162,6 @@ func TestForeignValuesAreNotRead(t *testing.T) {
 	// INFO itself has some kilobytes.
 	if sent := world.Info(t, rdb, "Stats", "total_net_output_bytes") - before; sent > 20_000 {
 		t.Errorf("%d bytes were sent about %d keys", sent, n)
-	}
-}
-
-// A user who may not read all keys sees the others, and how many there are of the first.
-func TestRefusedKeys(t *testing.T) {
-	t.Parallel()
-	rdb := redistest.Start(t, redistest.Redis).Client(t)
-	want := plant(t, rdb, "lock:")
-	foreign(t, rdb, "data:")
-	for i := range 3 {
-		check.NoError(t, rdb.Set(t.Context(), fmt.Sprint("data:", i), "x", time.Hour).Err())
-	}
-	check.NoError(t, rdb.Do(t.Context(), "acl", "setuser", "app", "on", ">pw", "~lock:*", "~redislock:*", "+@all", "-dbsize").Err())
-	url := "redis://app:pw@" + rdb.Options().Addr
-	for i, key := range want {
-		want[i] = "lock:" + key
-	}
-	var notes survey.Notes
-	finds(t, dial(t, cli.Redis{URL: url}), survey.Query{Notes: &notes}, want...)
-	if notes.Refused != 24 {
-		t.Errorf("%d keys were refused, want 24", notes.Refused)
-	}
-	notes = survey.Notes{}
-	names(t, dial(t, cli.Redis{URL: url, Prefix: "lock:"}), survey.Query{Notes: &notes})
-	if notes.Refused != 0 {
-		t.Errorf("%d keys behind the prefix were refused", notes.Refused)
-	}
-	check.NoError(t, rdb.Do(t.Context(), "acl", "setuser", "app", "-type").Err())
-	_, err := survey1(t.Context(), dial(t, cli.Redis{URL: url}), survey.Query{})
-	// What somebody waits for is inspected first, and Redis 7.0 has no code for what a script may not do.
-	if !redis.IsPermissionError(err) && (err == nil || !strings.Contains(err.Error(), "can't run this command")) {
-		t.Errorf("without TYPE the error is %v", err)
 	}
 }
 
@@ -264,14 +219,4 @@ func TestSurveyIsEnded(t *testing.T) {
 	}
 	full := errors.New("full")
 	check.Is(t, survey.Locks(t.Context(), conn, survey.Query{}, func([]redislock.KeyState) error { return full }), full)
-}
-
-// What is wrong with the prefix is said before anything is asked.
-func TestUnfitPrefix(t *testing.T) {
-	t.Parallel()
-	conn := open(t, redistest.Start(t, redistest.Redis).Client(t), "{x}")
-	_, err := survey1(t.Context(), conn, survey.Query{})
-	if err == nil || !strings.Contains(err.Error(), "braces") {
-		t.Errorf("got %v", err)
-	}
 }
