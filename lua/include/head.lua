@@ -17,9 +17,8 @@
 --
 -- A run pays for each function that it makes, and for each argument that it reads. So what a script
 -- includes, this head too, is put above the first paragraph that needs it, and a short cut may end
--- the run before. On Redis 7.0.15 a number as
--- an argument of a command costs 1 µs more than the same as text, and a reply with a score costs
--- 2 µs more than one without.
+-- the run before. On Redis 7.0.15 a number as an argument of a command costs 1 µs more than the same
+-- as text, and a reply with a score costs 2 µs more than one without.
 
 local KEYS, ARGV = KEYS, ARGV -- a local name is found faster
 

@@ -19,11 +19,11 @@ end
 
 -- How many of KEYS[first..last] exist.
 local function count(first, last)
-  local found = 0
-  for from = first, last, CHUNK do
-    found = found + redis.call('exists', unpack(KEYS, from, from + CHUNK > last and last or from + CHUNK - 1))
+  local all = 0
+  for i = first, last, CHUNK do
+    all = all + redis.call('exists', unpack(KEYS, i, i + CHUNK > last and last or i + CHUNK - 1))
   end
-  return found
+  return all
 end
 
 -- Deletes the first n keys of a list.
