@@ -31,15 +31,18 @@ var judges = map[string]func(t *testing.T, part []string) Finding{
 		return judgeBuffers(leastOf(strings.Fields(part[0])), strings.Join(part[1:], "\n"))
 	},
 	"latency": func(t *testing.T, part []string) Finding {
+		t.Helper()
 		return judgeLatency(timesOf(t, part[0]), timesOf(t, part[1]))
 	},
 	"scripts": func(t *testing.T, part []string) Finding {
+		t.Helper()
 		now, words := time.Now(), strings.Fields(part[0])
 		began := now.Add(-durations(t, words[1])[0])
 		return judgeSlow([]redis.SlowLog{{Args: []string{words[0], "sha"}, Time: began, Duration: durations(t, words[2])[0]}}, now)
 	},
 	"refused": func(_ *testing.T, part []string) Finding { return notSeen(world.Refusal(part[0]), part[1]) },
 	"replicas": func(t *testing.T, part []string) Finding {
+		t.Helper()
 		info := map[string]string{}
 		for i, slave := range part[1:] {
 			info[fmt.Sprint("slave", i)] = "ip=127.0.0.1,port=1,state=" + slave
@@ -47,6 +50,7 @@ var judges = map[string]func(t *testing.T, part []string) Finding{
 		return (&node{info: info}).judgePrimary(check.Must[int](t)(strconv.Atoi(part[0])))
 	},
 	"clocks": func(t *testing.T, part []string) Finding {
+		t.Helper()
 		d := durations(t, part[0])
 		if r := (reading{d[0], d[1]}); len(d) == 2 {
 			return judgeOurs(r)
