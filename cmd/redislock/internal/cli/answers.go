@@ -61,8 +61,8 @@ func knownAnswer(answer redis.Error) *knownError {
 	return nil
 }
 
-// isRefusal reports whether an error says that the user may not do something.
-func isRefusal(err error) bool {
+// IsRefusal reports whether an error says that the user may not do something.
+func IsRefusal(err error) bool {
 	answer, ok := errors.AsType[redis.Error](err)
 	if !ok {
 		return false

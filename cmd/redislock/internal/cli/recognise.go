@@ -31,7 +31,7 @@ func (c *Conn) recognise(ctx context.Context) error {
 	if err != nil {
 		_ = cluster.Close() // nothing was done that could be lost
 		c.isNode = true
-		if isRefusal(err) {
+		if IsRefusal(err) {
 			return nil
 		}
 		return fmt.Errorf("it is a node of a Cluster: %w", err)

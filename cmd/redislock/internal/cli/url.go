@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/url"
@@ -131,12 +130,8 @@ func notAURL(err error) error {
 
 // ofCluster makes options for a Cluster of those for one of its nodes.
 func ofCluster(o *redis.Options) *redis.ClusterOptions {
-	var config *tls.Config
-	if o.TLSConfig != nil {
-		config = o.TLSConfig.Clone()
-	}
 	return &redis.ClusterOptions{
-		Addrs: []string{o.Addr}, DialerRetries: dialTries, Username: o.Username, Password: o.Password, TLSConfig: config,
+		Addrs: []string{o.Addr}, DialerRetries: dialTries, Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig.Clone(),
 		ClientName: o.ClientName, Protocol: o.Protocol, PoolSize: o.PoolSize, PoolTimeout: o.PoolTimeout,
 		DialTimeout: o.DialTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout,
 	}

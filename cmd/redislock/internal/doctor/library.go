@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"regexp"
 	"strings"
+
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/survey"
 )
 
 // sampleBytes are enough of a string to recognise its library.
@@ -33,34 +35,19 @@ func libraryOf(kind, sample string) string {
 			return redisson
 		}
 	case "zset":
-		if token, _, _ := strings.Cut(sample, "|"); isToken(token) {
+		if token, _, _ := strings.Cut(sample, "|"); survey.IsMade(token) {
 			return ours
 		}
 	case "string":
 		token, _, _ := strings.Cut(sample, "|")
 		switch raw, err := base64.StdEncoding.DecodeString(sample); {
-		case isToken(token):
+		case survey.IsMade(token):
 			return ours
 		case err == nil && len(sample) == 24 && len(raw) == 16:
 			return redsync
-		case len(sample) > tokenLength && isToken(sample[:tokenLength]):
+		case len(sample) > survey.TokenLength && survey.IsMade(sample[:survey.TokenLength]):
 			return bsm
 		}
 	}
 	return ""
-}
-
-const (
-	tokenLength = 22 // 16 random bytes
-	timedLength = 30 // the same behind 6 bytes for the time
-)
-
-// isToken reports whether a text may be a token that was made at random: bytes in base64url, of which the last character has two
-// bits.
-func isToken(text string) bool {
-	if len(text) != tokenLength && len(text) != timedLength {
-		return false
-	}
-	_, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	return err == nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/rights"
 )
 
 // askedFor is how often a Cluster is asked for its nodes until one of them answers.
@@ -72,9 +73,7 @@ func (p *patient) primaries() []*node {
 func bounded(o *redis.Options, addr string) *redis.Client {
 	return redis.NewClient(&redis.Options{
 		Addr: addr, DB: o.DB, Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig, Protocol: o.Protocol,
-		CredentialsProvider: o.CredentialsProvider, CredentialsProviderContext: o.CredentialsProviderContext,
-		StreamingCredentialsProvider: o.StreamingCredentialsProvider,
-		DialTimeout:                  cli.Reachable, ReadTimeout: cli.Reachable, WriteTimeout: cli.Reachable, MaxRetries: -1, DialerRetries: 1, PoolSize: 2,
+		DialTimeout: cli.Reachable, ReadTimeout: cli.Reachable, WriteTimeout: cli.Reachable, MaxRetries: -1, DialerRetries: 1, PoolSize: 2,
 	})
 }
 
@@ -180,12 +179,7 @@ func (p *patient) findCluster(ctx context.Context, rdb *redis.ClusterClient) err
 	if err != nil {
 		return err
 	}
-	o := rdb.Options()
-	plain := &redis.Options{
-		Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig, Protocol: o.Protocol,
-		CredentialsProvider: o.CredentialsProvider, CredentialsProviderContext: o.CredentialsProviderContext,
-		StreamingCredentialsProvider: o.StreamingCredentialsProvider,
-	}
+	plain := rights.OfNode(rdb.Options(), "")
 	shards := map[string]int{} // by the address of any node
 	add := func(addr, primary string, otherwise int, isReplica bool) {
 		if _, seen := shards[addr]; seen {

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/survey"
 	"github.com/seed-14de3678/redislock/internal/count"
 	"github.com/seed-14de3678/redislock/internal/pace"
 	"github.com/seed-14de3678/redislock/internal/slot"
@@ -50,7 +51,7 @@ func (o *overlooked) see(before []string, value string, after []string) {
 		o.passed++
 	}
 	o.first, o.token = id, token
-	o.strangers = o.strangers || len(token) != timedLength || !isToken(token)
+	o.strangers = o.strangers || len(token) != survey.TimedLength || !survey.IsMade(token)
 }
 
 // idOf is the id of the waiter whose entry that is; empty if nobody stands there.

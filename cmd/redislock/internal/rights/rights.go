@@ -51,7 +51,7 @@ func onCluster(ctx context.Context, rdb *redis.ClusterClient, prefix string) ([]
 	}
 	var errs []error
 	for _, addr := range rdb.Options().Addrs {
-		one := nodeClient(rdb.Options(), addr)
+		one := redis.NewClient(OfNode(rdb.Options(), addr))
 		report, err := On(ctx, one, prefix, Cluster)
 		_ = one.Close() // nothing was done that could be lost
 		if err == nil {
@@ -62,13 +62,12 @@ func onCluster(ctx context.Context, rdb *redis.ClusterClient, prefix string) ([]
 	return nil, errors.Join(errs...)
 }
 
-// nodeClient makes a client of one node of a Cluster, with the credentials and the TLS of the Cluster's client.
-func nodeClient(o *redis.ClusterOptions, addr string) *redis.Client {
-	return redis.NewClient(&redis.Options{
-		Addr: addr, Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig, Dialer: o.Dialer, Protocol: o.Protocol,
-		CredentialsProvider: o.CredentialsProvider, CredentialsProviderContext: o.CredentialsProviderContext,
+// OfNode makes options for one node of a Cluster of those for all of it, without what the url of a server cannot say.
+func OfNode(o *redis.ClusterOptions, addr string) *redis.Options {
+	return &redis.Options{
+		Addr: addr, Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig, Protocol: o.Protocol,
 		DialTimeout: o.DialTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout,
-	})
+	}
 }
 
 // onEach asks several servers, and returns what is missing on any of them.

@@ -3,12 +3,12 @@ package survey
 import "strings"
 
 const (
-	// idLength is how many characters a token has, or what is random of one that also says when it was made.
-	idLength = 22
-	// timedLength is how many the latter has.
-	timedLength = 30
+	// TokenLength is how many characters a token has, or what is random of one that also says when it was made.
+	TokenLength = 22
+	// TimedLength is how many the latter has.
+	TimedLength = 30
 	// formBytes are enough to recognise a token that the library has made.
-	formBytes = timedLength + 1
+	formBytes = TimedLength + 1
 	// ownTokenBytes are enough to see that a token of the caller's own choosing ends: it has 512 bytes at most.
 	ownTokenBytes = 512 + 1
 	// mostValue is how long a value may be that is taken for that of a lock: metadata has 4 KiB at most, if nobody raises
@@ -28,17 +28,17 @@ func hasForm(start string, ownTokens bool) bool {
 	case ownTokens:
 		return token != "" && len(token) < ownTokenBytes
 	}
-	return isMade(token)
+	return IsMade(token)
 }
 
-// isMade reports whether a text can be a token of the library: 16 random bytes as base64url, with 6 bytes for the time
+// IsMade reports whether a text can be a token of the library: 16 random bytes as base64url, with 6 bytes for the time
 // before them since there is Holder.Since. The last character has two bits of them, and the time begins as any of
 // the years from 2000 to 2079 does.
-func isMade(token string) bool {
-	if len(token) != idLength && len(token) != timedLength || !strings.ContainsRune("AQgw", rune(token[len(token)-1])) {
+func IsMade(token string) bool {
+	if len(token) != TokenLength && len(token) != TimedLength || !strings.ContainsRune("AQgw", rune(token[len(token)-1])) {
 		return false
 	}
-	if len(token) == timedLength && (token[0] != 'A' || token[1] < 'N' || token[1] > 'z') {
+	if len(token) == TimedLength && (token[0] != 'A' || token[1] < 'N' || token[1] > 'z') {
 		return false
 	}
 	return strings.Trim(token, base64url) == ""

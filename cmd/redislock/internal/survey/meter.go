@@ -15,7 +15,7 @@ const (
 	manyKeys = 20_000
 	// metered is how far apart two lines about that are, if they do not overwrite one another.
 	metered = 3 * time.Second
-	// untold is how long a survey goes on before its pace says when it will be over.
+	// untold is how long a survey goes on before its speed says when it will be over.
 	untold = time.Second
 )
 

@@ -18,7 +18,7 @@ type walk struct {
 	cursor       uint64
 	loaded       bool // the server knows the script
 	ended, texts share
-	pace         pace
+	lag          lag
 	open         []*suspect // which are asked about
 	proved       []string   // keys to inspect
 	rounds       int
@@ -45,7 +45,7 @@ func (s *survey) scan(ctx context.Context, one *redis.Client) error {
 				return err
 			}
 		}
-		if err := w.pace.pause(ctx); err != nil {
+		if err := w.lag.pause(ctx); err != nil {
 			return err
 		}
 	}
@@ -71,7 +71,7 @@ func (w *walk) round(ctx context.Context, wasOver bool) (isOver bool, err error)
 	}
 	size, begun := pipe.Len(), time.Now()
 	_, _ = pipe.Exec(ctx) // each answer has its own error
-	w.pace.took(time.Since(begun), size)
+	w.lag.took(time.Since(begun), size)
 	asked := w.open
 	w.open = nil
 	for i, one := range asked {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
 // settling is the pause before what may be a deadlock is read once more. A certain one needs none. It is for possible ones, most
@@ -30,9 +31,7 @@ func settled(ctx context.Context, m *model, look inspect, k *marker, pause time.
 	}
 	several := map[string]bool{}
 	for range 2 {
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		if !pace.Sleep(ctx, pause) {
 			return nil, context.Cause(ctx)
 		}
 		again, err := look(ctx, keys)

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
 // A meter counts what a connection asks of the server, in commands as INFO commandstats counts them, and holds back what would
@@ -71,9 +72,7 @@ func (m *meter) take(ctx context.Context, cost float64) error {
 		if wait == 0 {
 			return nil
 		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
+		if !pace.Sleep(ctx, wait) {
 			return context.Cause(ctx)
 		}
 	}

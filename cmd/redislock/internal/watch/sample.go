@@ -5,10 +5,11 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
@@ -224,13 +225,5 @@ func (s *sampler) wait(ctx context.Context, until time.Time) {
 	}
 }
 
-// isRefusal reports whether the server is there, and refuses this user. Some versions of Redis have no code for what a script may
-// not do.
-func isRefusal(err error) bool {
-	if err == nil {
-		return false
-	}
-	return slices.ContainsFunc([]string{"NOPERM", "NOAUTH", "WRONGPASS", "can't run this command"}, func(text string) bool {
-		return strings.Contains(err.Error(), text)
-	})
-}
+// isRefusal reports whether the server is there, and refuses this user, or its password.
+func isRefusal(err error) bool { return cli.IsRefusal(err) || redis.IsAuthError(err) }

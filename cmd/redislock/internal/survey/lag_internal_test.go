@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-func TestPace(t *testing.T) {
+func TestLag(t *testing.T) {
 	t.Parallel()
-	var p pace
+	var l lag
 	for _, row := range []struct{ took, pause time.Duration }{
 		{20 * time.Millisecond, 0}, // far away, perhaps
 		{25 * time.Millisecond, 15 * time.Millisecond},
@@ -16,8 +16,8 @@ func TestPace(t *testing.T) {
 		{3 * time.Millisecond, 3 * time.Millisecond},
 		{time.Second, mostPause},
 	} {
-		p.took(row.took, 200)
-		if got := p.next(); got != row.pause {
+		l.took(row.took, 200)
+		if got := l.next(); got != row.pause {
 			t.Errorf("a pause of %v after %v, want %v", got, row.took, row.pause)
 		}
 	}

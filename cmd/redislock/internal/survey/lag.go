@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/bits"
 	"time"
+
+	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
 const (
@@ -14,36 +16,33 @@ const (
 	leastLate = 500 * time.Microsecond
 )
 
-// A pace keeps a survey from being in the way of others. Rounds with about as many commands are about as much work, so
-// one that takes longer than the quickest of these has waited for somebody.
-type pace struct {
+// A lag is how late a server answers. It keeps a survey from being in the way of others. Rounds with about as many commands are
+// about as much work, so one that takes longer than the quickest of these has waited for somebody.
+type lag struct {
 	quickest [bits.UintSize]time.Duration // by the length of the number of commands
 	late     time.Duration                // the latest one, by how much
 }
 
 // took is told how long a round has taken.
-func (p *pace) took(d time.Duration, commands int) {
-	quickest := &p.quickest[bits.Len(uint(commands))]
+func (l *lag) took(d time.Duration, commands int) {
+	quickest := &l.quickest[bits.Len(uint(commands))]
 	if *quickest == 0 || d < *quickest {
 		*quickest = d
 	}
-	p.late = d - *quickest
+	l.late = d - *quickest
 }
 
 // next returns how long to wait before the next round: a few times of what the server was late.
-func (p *pace) next() time.Duration {
-	if p.late < leastLate {
+func (l *lag) next() time.Duration {
+	if l.late < leastLate {
 		return 0
 	}
-	return min(3*p.late, mostPause)
+	return min(3*l.late, mostPause)
 }
 
-func (p *pace) pause(ctx context.Context) error {
-	if p.next() > 0 {
-		select {
-		case <-time.After(p.next()):
-		case <-ctx.Done():
-		}
+func (l *lag) pause(ctx context.Context) error {
+	if wait := l.next(); wait > 0 {
+		pace.Sleep(ctx, wait)
 	}
 	return ctx.Err()
 }
