@@ -193,10 +193,8 @@ func unknown(root *cobra.Command, name string) error {
 func flagError(c *cobra.Command, err error) error {
 	if missing, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		name := missing.GetSpecifiedName()
-		var names []string
-		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if n := nearest(name, names); len(name) > 1 && n != "" {
-			return Usagef("unknown flag --%s; did you mean --%s?", name, n)
+		if near := nearFlags(c.Flags(), name); len(name) > 1 && len(near) > 0 {
+			return Usagef("unknown flag --%s; did you mean --%s?", name, near[0])
 		}
 	}
 	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
@@ -205,34 +203,12 @@ func flagError(c *cobra.Command, err error) error {
 	return UsageError(err.Error())
 }
 
-// nearest is the name that can be had of a word by the fewest changes of a letter, one in three letters and two at most; empty
-// if there is none.
-func nearest(word string, names []string) (near string) {
-	best := min(len(word)/3, 2) + 1
-	for _, name := range names {
-		if d := distance(word, name); d < best {
-			near, best = name, d
-		}
-	}
-	return near
-}
-
-// distance is how many letters are to be put in, taken out or replaced.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			same := before
-			if a[i] != b[j] {
-				same++
-			}
-			before, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, same)
-		}
-	}
-	return row[len(b)]
+// nearFlags are the flags that begin with a word, or can be had of it by few changes of a letter: one in three, and two at most.
+// Cobra looks for such commands, so that commands are made with the names of the flags.
+func nearFlags(flags *pflag.FlagSet, word string) []string {
+	names := &cobra.Command{SuggestionsMinimumDistance: min(len(word)/3, 2)}
+	flags.VisitAll(func(f *pflag.Flag) {
+		names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}}) // those that do nothing are not suggested
+	})
+	return names.SuggestionsFor(word)
 }
