@@ -15,8 +15,8 @@ func (c *Conn) recognise(ctx context.Context) error {
 	if c.single == nil {
 		return nil
 	}
-	mode := ""
-	if err := within(ctx, func() error { mode = modeOf(ctx, c.RDB); return nil }); err != nil {
+	mode, err := Await(ctx, func() (string, error) { return modeOf(ctx, c.RDB), nil })
+	if err != nil {
 		return err
 	}
 	switch mode {
@@ -27,8 +27,7 @@ func (c *Conn) recognise(ctx context.Context) error {
 		return nil
 	}
 	cluster := newConn(redis.NewClusterClient(ofCluster(c.single)), "the Cluster of "+c.single.Addr)
-	err := cluster.ping(ctx)
-	if err != nil {
+	if err := cluster.ping(ctx); err != nil {
 		_ = cluster.Close() // nothing was done that could be lost
 		c.isNode = true
 		if IsRefusal(err) {

@@ -182,28 +182,36 @@ var errSilent = errors.New("no answer")
 
 // ping asks for a sign of life. A server that refuses to say PONG to this user is alive, too.
 func (c *Conn) ping(ctx context.Context) error {
-	return within(ctx, func() error {
+	_, err := Await(ctx, func() (string, error) {
 		if cluster, ok := c.RDB.(*redis.ClusterClient); ok {
-			return loadSlots(ctx, cluster)
+			return "", loadSlots(ctx, cluster)
 		}
-		err := c.RDB.Ping(ctx).Err()
+		pong, err := c.RDB.Ping(ctx).Result()
 		if redis.HasErrorPrefix(err, "NOPERM") {
-			return nil
+			return "", nil
 		}
-		return err
+		return pong, err
 	})
+	return err
 }
 
-// within runs something that waits for a server. It does not wait for it when ctx ends, whatever the time-outs of the
-// connection are.
-func within(ctx context.Context, ask func() error) error {
-	answer := make(chan error, 1)
-	go func() { answer <- ask() }()
+// Await calls something that waits for a server or for somebody. If ctx ends it is not waited for any more, whatever the time-outs
+// of the connection are; then the error is why ctx has ended.
+func Await[T any](ctx context.Context, ask func() (T, error)) (answer T, err error) {
+	type outcome struct {
+		answer T
+		err    error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		answer, err := ask()
+		done <- outcome{answer, err}
+	}()
 	select {
-	case err := <-answer:
-		return err
+	case of := <-done:
+		return of.answer, of.err
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return answer, context.Cause(ctx)
 	}
 }
 

@@ -25,31 +25,10 @@ type lines struct{ r *bufio.Reader }
 // yes waits for a line, and reports whether it says yes. The end of the input is no answer, and so means no. If ctx ends it
 // does not wait any more; the lines are not to be used then.
 func (l *lines) yes(ctx context.Context) (bool, error) {
-	a := await(ctx, func() (string, error) { return l.r.ReadString('\n') })
-	if a.err != nil && !errors.Is(a.err, io.EOF) {
-		return false, a.err
+	line, err := cli.Await(ctx, func() (string, error) { return l.r.ReadString('\n') })
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
 	}
-	word := strings.ToLower(strings.TrimSpace(a.got))
-	return a.err == nil && (word == "y" || word == "yes"), nil
-}
-
-// An outcome is what a function has returned.
-type outcome[T any] struct {
-	got T
-	err error
-}
-
-// await calls a function. If ctx ends it is not waited for any more; then the error is why ctx has ended.
-func await[T any](ctx context.Context, fn func() (T, error)) (of outcome[T]) {
-	done := make(chan outcome[T], 1)
-	go func() {
-		got, err := fn()
-		done <- outcome[T]{got, err}
-	}()
-	select {
-	case of = <-done:
-	case <-ctx.Done():
-		of.err = context.Cause(ctx)
-	}
-	return of
+	word := strings.ToLower(strings.TrimSpace(line))
+	return err == nil && (word == "y" || word == "yes"), nil
 }

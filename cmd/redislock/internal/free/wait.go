@@ -125,15 +125,15 @@ func (w *waiting) untilFree(ctx context.Context) error {
 	var pauses pacer
 	for {
 		last := w.last
-		seen := await(ctx, func() (sight, error) { return w.look(ctx, last) }) // whatever the time-outs of the connection are
+		seen, err := cli.Await(ctx, func() (sight, error) { return w.look(ctx, last) })
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case seen.err != nil && !passes(seen.err):
-			return seen.err
+		case err != nil && !passes(err):
+			return err
 		}
-		w.last = seen.got
-		w.note(seen.err)
+		w.last = seen
+		w.note(err)
 		if w.last.free {
 			return nil
 		}
