@@ -15,7 +15,7 @@ func (c *Conn) recognise(ctx context.Context) error {
 	if c.single == nil {
 		return nil
 	}
-	mode, err := Await(ctx, func() (string, error) { return modeOf(ctx, c.RDB), nil })
+	mode, err := Await(ctx, func() (string, error) { return Hello(ctx, c.RDB, "mode"), nil })
 	if err != nil {
 		return err
 	}
@@ -40,25 +40,12 @@ func (c *Conn) recognise(ctx context.Context) error {
 	return nil
 }
 
-// modeOf returns what a server says that it is: standalone, cluster or sentinel; empty if it does not say it. Every user
-// may ask that.
-func modeOf(ctx context.Context, rdb redis.UniversalClient) string {
-	reply, err := rdb.Do(ctx, "hello").Result()
-	if err != nil {
-		return "" // it is old, or a proxy
-	}
-	var mode any
-	switch reply := reply.(type) {
-	case map[any]any:
-		mode = reply["mode"]
-	case []any: // names and values in turn, without RESP3
-		for i := 0; i+1 < len(reply); i += 2 {
-			if reply[i] == "mode" {
-				mode = reply[i+1]
-			}
-		}
-	}
-	text, _ := mode.(string)
+// Hello returns what a server says of itself under a name of HELLO, such as its mode, which is standalone, cluster or sentinel;
+// empty if it does not say it, because it is old, or a proxy. Every user may ask that.
+func Hello(ctx context.Context, rdb redis.UniversalClient, name string) string {
+	reply := redis.NewMapStringInterfaceCmd(ctx, "hello")
+	_ = rdb.Process(ctx, reply)
+	text, _ := reply.Val()[name].(string)
 	return text
 }
 

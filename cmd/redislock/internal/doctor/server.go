@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
 
@@ -70,9 +68,7 @@ func (n *node) makes(ctx context.Context) (name, version string) {
 	}
 	server := n.info["server_name"] // of Valkey
 	if server == "" {
-		hello := redis.NewMapStringInterfaceCmd(ctx, "hello")
-		_ = n.rdb.Process(ctx, hello) // one that is not known has no name
-		server, _ = hello.Val()["server"].(string)
+		server = cli.Hello(ctx, n.rdb, "server")
 	}
 	switch {
 	case strings.EqualFold(server, "valkey") && n.info["valkey_version"] != "":
