@@ -161,9 +161,9 @@ func (q *inquiry) add(m Missing) {
 	}
 }
 
-// Escaped makes a prefix fit for a pattern, in which some characters mean something.
-func Escaped(prefix string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(prefix)
+// Escaped makes a pattern that matches this text alone: in a pattern some characters mean something.
+func Escaped(text string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(text)
 }
 
 // refusalOf is what a NOPERM says; empty if the error is none. Redis and Valkey say "no permissions to run the 'get' command", "to

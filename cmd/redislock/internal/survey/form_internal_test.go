@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/rights"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/redistest"
@@ -99,11 +100,11 @@ func TestGlob(t *testing.T) {
 		}
 	}
 	for _, key := range globKeys {
-		if !glob(escape(key)).match(key) {
-			t.Errorf("%q does not match %q", escape(key), key)
+		if !glob(rights.Escaped(key)).match(key) {
+			t.Errorf("%q does not match %q", rights.Escaped(key), key)
 		}
-		if got, ok := literal(escape(key)); !ok || got != key {
-			t.Errorf("%q is taken for %q, %t", escape(key), got, ok)
+		if got, ok := literal(rights.Escaped(key)); !ok || got != key {
+			t.Errorf("%q is taken for %q, %t", rights.Escaped(key), got, ok)
 		}
 	}
 }

@@ -72,8 +72,3 @@ func literal(text string) (key string, ok bool) {
 	}
 	return b.String(), true
 }
-
-// escape makes a pattern that matches this text alone.
-func escape(text string) string {
-	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`).Replace(text)
-}

@@ -24,6 +24,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/rights"
 )
 
 const (
@@ -112,7 +113,7 @@ func match(prefix, pattern string) string {
 	if strings.ContainsAny(pattern, `[\`) {
 		pattern = "" // what follows would be a part of it, if it has no end
 	}
-	return "*" + escape(prefix) + pattern + "*"
+	return "*" + rights.Escaped(prefix) + pattern + "*"
 }
 
 // eachMaster calls fn for each server, also if it fails for one of them, unless the survey is to end. It returns the first
@@ -172,7 +173,7 @@ func isLock(s redislock.KeyState) bool {
 
 // Begin finds the keys that begin with a text and are locked or waited for, as far as it gets before ctx ends.
 func Begin(ctx context.Context, conn *cli.Conn, text string) (keys []string) {
-	states, _ := All(ctx, conn, Query{Pattern: escape(text) + "*"}, io.Discard)
+	states, _ := All(ctx, conn, Query{Pattern: rights.Escaped(text) + "*"}, io.Discard)
 	for _, s := range states {
 		keys = append(keys, s.Key)
 	}
