@@ -104,7 +104,7 @@ func TestRunServerHangsSignals(t *testing.T) {
 		holder := p.shell("echo >$D/in; cat >/dev/null", "--ttl", "10m").piped(t)
 		p.written("in")
 		waiter := p.shell("true", "--ttl", "10m").start(t)
-		check.Eventually(t, soon, "that it stands in line", func() bool { return p.waiting() == 1 })
+		check.Eventually(t, soon, "that it stands in line", func() bool { return len(p.state().Line) == 1 })
 		server.Pause()
 		waiter.signalUntilEnd(t)
 		waiter.want(t, 143, "the command was not run")

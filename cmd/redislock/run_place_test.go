@@ -34,13 +34,6 @@ func newPlace(t *testing.T) *place {
 	return placeAt(t, b.Addr(), b.Client(t))
 }
 
-// newOwnPlace is newPlace on a server where nobody else subscribes, so that breakLock knows who listens.
-func newOwnPlace(t *testing.T) *place {
-	t.Helper()
-	server := redistest.Start(t, redistest.Redis)
-	return placeAt(t, server.Addr(), server.Client(t))
-}
-
 // placeAt is for a server that the test does something to.
 func placeAt(t *testing.T, addr string, rdb *redis.Client) *place {
 	t.Helper()
@@ -89,27 +82,13 @@ func (p *place) pid(name string) int {
 // wantFree waits until nobody holds the key or stands in line for it.
 func (p *place) wantFree() {
 	p.t.Helper()
-	check.Eventually(p.t, soon, "that the key is free", func() bool { return p.holders() == 0 && p.waiting() == 0 })
+	check.Eventually(p.t, soon, "that the key is free", func() bool { return len(p.state().Holders)+len(p.state().Line) == 0 })
 }
 
 func (p *place) state() redislock.KeyState {
 	p.t.Helper()
-	states, err := redislock.New(p.rdb).Inspect(p.t.Context(), []string{p.key})
-	check.NoError(p.t, err)
-	return states[0]
+	return check.Must[[]redislock.KeyState](p.t)(redislock.New(p.rdb).Inspect(p.t.Context(), []string{p.key}))[0]
 }
-
-// breakLock breaks the lock once its holder listens for that, on a server of its own.
-func (p *place) breakLock(reason string) {
-	p.t.Helper()
-	check.Eventually(p.t, soon, "that redislock listens", func() bool { return hears(p.t, p.rdb) })
-	_, err := redislock.New(p.rdb).Break(p.t.Context(), []string{p.key}, reason)
-	check.NoError(p.t, err)
-}
-
-func (p *place) holders() int { return len(p.state().Holders) }
-
-func (p *place) waiting() int { return len(p.state().Line) }
 
 // wantGone waits until a process has ended.
 func wantGone(t *testing.T, pid int) {

@@ -40,6 +40,7 @@ import (
 //	needs PROGRAM            skips the script where a program is missing
 //	each STATUS TEXT FILE... runs the command lines of files, which all end so
 //	answers TEXT             starts what answers every command with a text; it is silent if that is empty, and hangs up at EOF
+//	down                     kills the server; up starts it again, where it was, without any data
 var commands = map[string]func(*script, []string){
 	"redislock": func(s *script, args []string) { s.exits(0, args, "stderr") },
 	"exits":     func(s *script, args []string) { s.exits(check.Must[int](s.t)(strconv.Atoi(args[0])), args[1:], "") },
@@ -57,9 +58,11 @@ var commands = map[string]func(*script, []string){
 		cluster := redistest.StartCluster(s.t, redistest.Redis, 3, 0)
 		s.use(newCrowd(s.t, cluster.Client(s.t)), cluster.Addrs()[0], "?addr="+cluster.Addrs()[1])
 	},
-	"answers": func(s *script, args []string) { s.use(s.crowd(), startAnswering(s.t, args[0]), "") },
+	"answers": func(s *script, args []string) { s.use(s.crowd, startAnswering(s.t, args[0]), "") },
+	"down":    func(s *script, _ []string) { s.server.Kill() },
+	"up":      func(s *script, _ []string) { s.server.Restart() },
 	"each":    (*script).each,
-	"fixture": func(s *script, args []string) { fixtures[args[0]](s.crowd()) },
+	"fixture": func(s *script, args []string) { fixtures[args[0]](s.crowd) },
 	"redis": func(s *script, args []string) {
 		var command []any
 		for _, arg := range args {
@@ -71,7 +74,7 @@ var commands = map[string]func(*script, []string){
 				command = append(command, word)
 			}
 		}
-		reply, err := s.crowd().rdb.Do(s.t.Context(), command...).Result()
+		reply, err := s.crowd.rdb.Do(s.t.Context(), command...).Result()
 		if !errors.Is(err, redis.Nil) {
 			s.Check(err)
 		}
@@ -79,11 +82,11 @@ var commands = map[string]func(*script, []string){
 		s.Check(err)
 	},
 	"lock":      (*script).lock,
-	"release":   func(s *script, args []string) { s.Check(s.crowd().locks[args[0]].Release(s.t.Context())) },
-	"downgrade": func(s *script, args []string) { s.Check(s.crowd().locks[args[0]].Downgrade(s.t.Context())) },
-	"leave":     func(s *script, args []string) { s.Check(s.crowd().locks[args[0]].Leave(s.t.Context(), 12*time.Hour)) },
+	"release":   func(s *script, args []string) { s.Check(s.crowd.locks[args[0]].Release(s.t.Context())) },
+	"downgrade": func(s *script, args []string) { s.Check(s.crowd.locks[args[0]].Downgrade(s.t.Context())) },
+	"leave":     func(s *script, args []string) { s.Check(s.crowd.locks[args[0]].Leave(s.t.Context(), 12*time.Hour)) },
 	"upgrade": func(s *script, args []string) {
-		if err := s.crowd().locks[args[0]].Upgrade(s.t.Context()); !errors.Is(err, redislock.ErrNotObtained) {
+		if err := s.crowd.locks[args[0]].Upgrade(s.t.Context()); !errors.Is(err, redislock.ErrNotObtained) {
 			s.Fatalf("upgrade: %v", err)
 		}
 	},
@@ -108,10 +111,10 @@ func TestScripts(t *testing.T) {
 		p.Cmds[name] = func(ts *testscript.TestScript, _ bool, args []string) {
 			for i, arg := range args {
 				if strings.HasPrefix(arg, `"`) {
-					args[i] = check.Must[string](ts.Value("t").(*testing.T))(strconv.Unquote(arg))
+					args[i] = check.Must[string](ts.Value("stage").(*stage).t)(strconv.Unquote(arg))
 				}
 			}
-			command(&script{ts, ts.Value("t").(*testing.T)}, args)
+			command(&script{ts, ts.Value("stage").(*stage)}, args)
 		}
 	}
 	testscript.RunT(scriptT{t}, p)
@@ -129,13 +132,20 @@ func (s scriptT) Verbose() bool { return testing.Verbose() }
 // A script is one that runs.
 type script struct {
 	*testscript.TestScript
-	t *testing.T
+	*stage
+}
+
+// A stage is what the commands of a script have for one another.
+type stage struct {
+	t       *testing.T
+	server  *redistest.Server // the last that was started
+	crowd   *crowd
+	started *process
 }
 
 // setUp gives a script the tool, and a test.
 func setUp(env *testscript.Env) error {
-	env.Values["t"], env.Values["crowd"] = env.T().(scriptT).T, &crowd{}
-	env.Values["started"] = new(*process)
+	env.Values["stage"] = &stage{t: env.T().(scriptT).T}
 	self, err1 := os.Executable()
 	docs, err2 := filepath.Abs("docs")
 	bin := filepath.Join(env.WorkDir, ".bin")
@@ -233,22 +243,17 @@ func startAnswering(t *testing.T, text string) string {
 
 // start starts a server.
 func (s *script) start(kind redistest.Kind, args []string) {
-	server := redistest.Start(s.t, kind, args...)
-	s.Setenv("PORT", strconv.Itoa(server.Port()))
-	s.use(newCrowd(s.t, server.Client(s.t)), server.Addr(), "")
+	s.server = redistest.Start(s.t, kind, args...)
+	s.Setenv("PORT", strconv.Itoa(s.server.Port()))
+	s.use(newCrowd(s.t, s.server.Client(s.t)), s.server.Addr(), "")
 }
 
 // use has a script use a server.
 func (s *script) use(c *crowd, addr, query string) {
 	s.Setenv("ADDR", addr)
 	s.Setenv(cli.RedisVariable, "redis://"+addr+query)
-	*s.crowd() = *c
+	s.crowd = c
 }
-
-func (s *script) crowd() *crowd { return s.Value("crowd").(*crowd) }
-
-// started is the process that start has started.
-func (s *script) started() **process { return s.Value("started").(**process) }
 
 // lock has somebody obtain keys, or wait for them.
 func (s *script) lock(args []string) {
@@ -263,9 +268,9 @@ func (s *script) lock(args []string) {
 	s.Check(flags.Parse(args))
 	w.who, w.keys = flags.Arg(0), flags.Args()[1:]
 	if *wait {
-		s.crowd().queue(w)
+		s.crowd.queue(w)
 	} else {
-		s.crowd().hold(w)
+		s.crowd.hold(w)
 	}
 }
 

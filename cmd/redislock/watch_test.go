@@ -15,23 +15,6 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// While the server is away no tables are written; it is said once, and they go on by themselves.
-func TestWatchPlainServerAway(t *testing.T) {
-	t.Parallel()
-	s := redistest.Start(t, redistest.Redis)
-	p := newProcess(t, "watch", "--redis", "redis://"+s.Addr(), "--every", "100ms", "orders:17").start(t)
-	check.Eventually(t, time.Minute, "a table", func() bool { return strings.Contains(p.stdout.String(), "orders:17") })
-	s.Kill()
-	check.Eventually(t, time.Minute, "it is said", func() bool { return strings.Contains(p.stderr.String(), "is away") })
-	before := strings.Count(p.stdout.String(), "orders:17")
-	s.Restart()
-	check.Eventually(t, time.Minute, "it is said that it is back", func() bool { return strings.Contains(p.stderr.String(), "is back") })
-	check.Eventually(t, time.Minute, "there are tables", func() bool { return strings.Count(p.stdout.String(), "orders:17") > before+1 })
-	if stderr := p.stderr.String(); strings.Count(stderr, "is away") != 1 || strings.Count(stderr, "is back") != 1 {
-		t.Errorf("stderr is\n%s", stderr)
-	}
-}
-
 // commandsOf counts what the server has done, without what the test itself asks for.
 func commandsOf(t *testing.T, rdb *redis.Client) (n int) {
 	t.Helper()
