@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"bytes"
 	"crypto/rand"
 	_ "embed"
 	"errors"
@@ -243,31 +244,29 @@ func (p *page) mark(s pageStep, class string) {
 
 // writePage writes a page into a file: at once, so that nobody sees half of it. A file that is no regular one, such as a pipe, is
 // written to as it is; "-" is the standard output.
-func writePage(path string, out io.Writer, write func(io.Writer) error) (err error) {
+func writePage(path string, out io.Writer, write func(io.Writer) error) error {
+	var page bytes.Buffer
+	if err := write(&page); err != nil {
+		return err
+	}
 	if path == "-" {
-		return write(out)
+		_, err := page.WriteTo(out)
+		return err
 	}
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
-	at, flags := path, os.O_WRONLY
-	if info, err := os.Stat(path); err != nil || info.Mode().IsRegular() {
-		at, flags = path+"."+rand.Text()+".tmp", os.O_WRONLY|os.O_CREATE|os.O_EXCL
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return os.WriteFile(path, page.Bytes(), 0o666)
 	}
-	file, err := os.OpenFile(at, flags, 0o666)
-	if err != nil {
-		if failed, ok := errors.AsType[*os.PathError](err); ok {
-			failed.Path = path // nobody knows the other name
-		}
-		return err
+	at := path + "." + rand.Text() + ".tmp"
+	err := os.WriteFile(at, page.Bytes(), 0o666)
+	if err == nil {
+		return os.Rename(at, path)
 	}
-	err = errors.Join(write(file), file.Close())
-	switch {
-	case at == path:
-	case err != nil:
-		_ = os.Remove(at) // the error is the news
-	default:
-		err = os.Rename(at, path)
+	_ = os.Remove(at) // the error is the news
+	if failed, ok := errors.AsType[*os.PathError](err); ok {
+		failed.Path = path // nobody knows the other name
 	}
 	return err
 }
