@@ -3,6 +3,7 @@ package free
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,12 +90,7 @@ func holding(s redislock.KeyState, most int, and string) string {
 
 // next says who waits for a key, in a line of its own; empty if nobody does.
 func next(s redislock.KeyState) string {
-	var waiting []redislock.Waiter
-	for _, waiter := range s.Line {
-		if waiter.Alive {
-			waiting = append(waiting, waiter)
-		}
-	}
+	waiting := slices.DeleteFunc(slices.Clone(s.Line), func(w redislock.Waiter) bool { return !w.Alive })
 	switch {
 	case len(waiting) > 0:
 		text := fmt.Sprintf("  next in line: %s, to %s", name(waiting[0].Metadata, waiting[0].Caller), waiting[0].Mode)
