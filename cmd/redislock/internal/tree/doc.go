@@ -1,19 +1,14 @@
-// Package tree is the command that draws who waits for whom, and finds deadlocks.
-//
-// # Who is who
-//
-// A party is somebody who holds keys or waits for them: a caller, if a caller's id is stored ([redislock.WithCaller]; package
-// reentrant gives each owner one), else a process, which is everything with the same metadata. Metadata that are a
-// caller's own text identify as well as they can. Without both, each lock and each waiter is a party of its own: which of
-// them belong together cannot be seen.
-//
-// A request is one Obtain that waits. In the line of each of its keys it has the same place, which [redislock.Waiter.Since]
-// shows, and the same metadata. It needs all its keys, and holds none of them before it has all. So it is enough that one of
-// them is never freed.
+// Package tree is the command that draws who waits for whom, and finds deadlocks. Its manual is docs/deadlocks.md, which says who
+// counts as one caller or process, and what certain and possible deadlocks are. This is what stands behind that.
 //
 // # Who waits for whom
 //
-// A request waits because of a key K
+// A party is somebody who holds keys or waits for them: a caller, a token, a process, or a lock or a waiter of which nothing else is
+// known.
+//
+// A request is one Obtain that waits. In the line of each of its keys it has the same place, which [redislock.Waiter.Since]
+// shows, and the same metadata. It needs all its keys, and holds none of them before it has all. So it is enough that one of
+// them is never freed. A request waits because of a key K
 //
 //   - for those who hold K: a writer for every holder, a reader for a writer alone;
 //   - for the requests before it in the line of K: a writer for every one, a reader for those that are to write. One that is
@@ -23,12 +18,8 @@
 // Nobody in line waits for it: an intent keeps out readers that poll, who leave nothing in Redis by which they could be seen.
 // Nobody waits for a party because of a key that it has left: the end of the lease frees that one.
 //
-// Tokens are compared, and not shown. Whoever works under one token is one owner, also without a caller's id: that is so where a
-// token holds a key and waits for another, as by [redislock.Client.As]. A key that is held under the token of a request is not in
-// the way of that one. A user who may not run the script that compares them is told of fewer certain deadlocks.
-//
-// A party that holds K and waits for something may keep K until it has that. For a caller this is certain, if it is one piece
-// of work that does one thing after the other. For a process it is not: another goroutine may hold K, and free it.
+// Tokens are compared, and not shown. A key that is held under the token of a request is not in the way of that one. A user who
+// may not run the script that compares them is told of fewer certain deadlocks.
 //
 // # Deadlocks
 //
@@ -39,23 +30,18 @@
 //   - of one process, as far as the metadata tell: the id is not one that each process has;
 //   - which waits in line: of a writer with an intent nobody knows whether it will ask again.
 //
-// Certain means: nobody in the circle can go on until one of them gives up (its context ends, or Options.Wait is over), loses
-// its lease, or is broken. Whether a wait has an end, and whether a lease is renewed, cannot be seen from outside. All other
-// circles are possible deadlocks.
-//
 // A circle through places in line alone cannot be, because sets that overlap have the same order in all lines. So there is
 // always somebody who holds something. A request without a caller's id that stands in several lines is known as one by its
 // place and its metadata. Two requests of a process may have the same, if both were sent in one bundle; so such a request
 // makes a circle certain only if the circle enters and leaves it by the same line.
 //
-// A party that holds a key and waits for the same key waits for itself. Of a process that is everyday life: two of its
-// goroutines want the same key. It is certain for a caller, as above, if its request has another token than that with which
-// it holds the key; or, if tokens were not compared, if nothing else is in its way: under the same one it would not wait. Package reentrant never waits for what its owner holds.
+// A caller that waits for a key that it holds itself is in a certain deadlock if its request has another token than that with
+// which it holds the key; or, if tokens were not compared, if nothing else is in its way: under the same one it would not wait.
+// Package reentrant never waits for what its owner holds.
 //
 // # Looking three times
 //
-// Keys are read one after the other, so what was read together may never have been together. What looks like a circle is
-// therefore read twice more, and only what was there all three times counts. A request that was there the first time and the
-// third time has waited all the while, and a caller that waits obtains nothing and releases nothing. So a key that it held
-// the second time it has held throughout the second look: then all of the circle was there at the same moment.
+// What looks like a circle is read twice more. A request that was there the first time and the third time has waited all the
+// while, and a caller that waits obtains nothing and releases nothing. So a key that it held the second time it has held
+// throughout the second look: then all of the circle was there at the same moment.
 package tree
