@@ -38,10 +38,7 @@ const (
 
 // NewScreen finds out what the writer can do.
 func NewScreen(w io.Writer) *Screen {
-	s := &Screen{w: w}
-	if file, ok := w.(*os.File); ok && os.Getenv("TERM") != "dumb" {
-		s.Live = takesEscapes(file)
-	}
+	s := &Screen{w: w, Live: os.Getenv("TERM") != "dumb" && takesEscapes(w)}
 	s.Colour = s.Live && os.Getenv("NO_COLOR") == ""
 	return s
 }

@@ -5,19 +5,13 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
 
 // canAsk reports whether somebody sees a question on stderr, and answers on stdin.
-func canAsk(to cli.Streams) bool { return isTerminal(to.In) && isTerminal(to.Err) }
-
-func isTerminal(stream any) bool {
-	file, ok := stream.(*os.File)
-	return ok && cli.IsTerminal(file)
-}
+func canAsk(to cli.Streams) bool { return cli.IsTerminal(to.In) && cli.IsTerminal(to.Err) }
 
 // A lines reads what somebody types.
 type lines struct{ r *bufio.Reader }

@@ -190,7 +190,7 @@ func (l *keptLog) release() {
 
 // logTo has the library log where stderr is a log: people at a terminal are told in other words.
 func logTo(to cli.Streams, log io.Writer) []redislock.ClientOption {
-	if isTerminal(to.Err) {
+	if cli.IsTerminal(to.Err) {
 		return nil
 	}
 	utc := func(_ []string, a slog.Attr) slog.Attr {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 
@@ -79,11 +78,10 @@ const usualWidth = 80
 
 // widthOf returns how wide lines may be; 0 if they are not for a terminal.
 func widthOf(w io.Writer) int {
-	file, ok := w.(*os.File)
-	if !ok || !cli.IsTerminal(file) {
+	if !cli.IsTerminal(w) {
 		return 0
 	}
-	if columns, _ := cli.TerminalSize(file); columns > 0 {
+	if columns, _ := cli.TerminalSize(w); columns > 0 {
 		return columns
 	}
 	return usualWidth
