@@ -63,12 +63,15 @@ func isAny(err error, targets ...error) bool {
 	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
 }
 
-// isNoLock reports whether an error says that a key holds something else than a lock. Break says that in words alone.
+// IsForeign reports whether an Obtain was refused because a key holds something that is no lock.
+func IsForeign(err error) bool {
+	conflict, ok := errors.AsType[*redislock.ConflictError](err)
+	return ok && conflict.Mode == redislock.ModeForeign
+}
+
+// isNoLock reports whether an error says that of a key. Break says it in words alone.
 func isNoLock(err error) bool {
-	if conflict, ok := errors.AsType[*redislock.ConflictError](err); ok && conflict.Mode == redislock.ModeForeign {
-		return true
-	}
-	return errors.Is(err, &redislock.InvalidError{Argument: "keys"}) && strings.Contains(err.Error(), "that is no lock")
+	return IsForeign(err) || errors.Is(err, &redislock.InvalidError{Argument: "keys"}) && strings.Contains(err.Error(), "that is no lock")
 }
 
 // isNetwork reports whether an error says that there was no answer, or none of a Redis.

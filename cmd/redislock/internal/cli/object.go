@@ -56,6 +56,14 @@ func NameOf(key string) KeyName {
 	return name
 }
 
+// NamesOf makes those of several.
+func NamesOf(keys []string) (names []KeyName) {
+	for _, key := range keys {
+		names = append(names, NameOf(key))
+	}
+	return names
+}
+
 // KeyObjectOf makes the object of a key behind a prefix.
 func KeyObjectOf(s redislock.KeyState, prefix string) KeyObject {
 	o := KeyObject{

@@ -34,6 +34,14 @@ func Foreign(s redislock.KeyState) string {
 	return text
 }
 
+// Mode is the mode of a key, and of a foreign one what it holds.
+func Mode(s redislock.KeyState) string {
+	if s.Mode == redislock.ModeForeign {
+		return "foreign: " + Foreign(s)
+	}
+	return string(s.Mode)
+}
+
 // Clock is a moment of these days in the local time, "-" if it is not known.
 func Clock(at time.Time) string {
 	switch age := time.Since(at).Abs(); {

@@ -110,14 +110,7 @@ func (w *waiting) run(ctx context.Context, to cli.Streams, args []string) error 
 		Keys   []cli.KeyName `json:"keys"`
 		Free   bool          `json:"free"`
 		Waited int64         `json:"waited_ms"`
-	}{names(keys), err == nil, time.Since(began).Milliseconds()}))
-}
-
-func names(keys []string) (all []cli.KeyName) {
-	for _, key := range keys {
-		all = append(all, cli.NameOf(key))
-	}
-	return all
+	}{cli.NamesOf(keys), err == nil, time.Since(began).Milliseconds()}))
 }
 
 // untilFree looks until the keys are free.

@@ -147,12 +147,10 @@ func about(s redislock.KeyState, prefix string) (lines [][2]string) {
 // mode says in which mode a key is locked, or what else it is.
 func mode(s redislock.KeyState) string {
 	switch {
-	case s.Mode == redislock.ModeForeign:
-		return string(s.Mode) + ": " + cli.Foreign(s)
 	case s.Mode == redislock.ModeFree && len(s.Line) > 0:
 		return "free, and somebody stands in line"
-	case s.Mode == redislock.ModeFree:
-		return "free"
+	case s.Mode == redislock.ModeFree, s.Mode == redislock.ModeForeign:
+		return cli.Mode(s)
 	}
 	return fmt.Sprintf("%s, %s left", s.Mode, cli.Duration(s.TTL))
 }

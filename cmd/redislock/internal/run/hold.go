@@ -42,7 +42,7 @@ func (s *settings) obtain(ctx context.Context, conn *cli.Conn, signals <-chan os
 	h.client = conn.Client(redislock.WithMaxKeys(mostKeys), redislock.WithBreakNotices(), redislock.WithHooks(redislock.Hooks{
 		Waiting: func(_ context.Context, e redislock.Event) {
 			switch {
-			case isForeign(e.Err):
+			case cli.IsForeign(e.Err):
 				giveUp(e.Err) // no lease ends it
 			case tell.live:
 				tell.say("redislock run: waiting: %s\n", plain(e.Err))
@@ -68,7 +68,7 @@ func (s *settings) obtain(ctx context.Context, conn *cli.Conn, signals <-chan os
 	if interrupted != nil {
 		return nil, interrupted
 	}
-	if cause := context.Cause(ctx); isForeign(cause) {
+	if cause := context.Cause(ctx); cli.IsForeign(cause) {
 		err = cause
 	}
 	return nil, s.refusal(err)
@@ -83,12 +83,6 @@ func (s *settings) options(began time.Time) *redislock.Options {
 		Fenced:      !s.noFence,
 		HoldAtLeast: s.atLeast,
 	}
-}
-
-// isForeign reports whether an error says that a key holds something that is no lock.
-func isForeign(err error) bool {
-	conflict, ok := errors.AsType[*redislock.ConflictError](err)
-	return ok && conflict.Mode == redislock.ModeForeign
 }
 
 // noteRenewal is called by the library, which it must not keep waiting.
@@ -139,7 +133,7 @@ func (s *settings) refusal(err error) error {
 		within = fmt.Sprintf(" within %s", s.wait)
 	}
 	switch {
-	case isForeign(err):
+	case cli.IsForeign(err):
 		return cli.Exit(cli.NoLock, errors.New(plain(conflict)))
 	case isConflict:
 		return cli.Exit(s.busy, fmt.Errorf("not obtained%s: %s", within, plain(conflict)))

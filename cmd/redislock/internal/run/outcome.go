@@ -29,12 +29,9 @@ func (s *session) tellOutcome(ctx context.Context, err error) error {
 		return err
 	}
 	now := time.Now()
-	o := outcome{Waited: now.Sub(s.began).Milliseconds(), Ran: s.group != 0, Signal: s.killed}
+	o := outcome{Keys: cli.NamesOf(s.keys), Waited: now.Sub(s.began).Milliseconds(), Ran: s.group != 0, Signal: s.killed}
 	if s.hold != nil {
 		o.Waited, o.Held, o.Fence = s.obtained.Sub(s.began).Milliseconds(), now.Sub(s.obtained).Milliseconds(), s.hold.Fence()
-	}
-	for _, key := range s.keys {
-		o.Keys = append(o.Keys, cli.NameOf(key))
 	}
 	if err != nil {
 		o.Status, o.Error = cli.Failed, err.Error()

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cells"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/internal/count"
@@ -154,11 +153,7 @@ func (p *page) key(i int, ties []pageTie) {
 	s := &p.view.states[i]
 	top := slices.Max(p.bottom[:])
 	p.bottom = [3]int{top, top, top}
-	note := string(s.Mode)
-	if s.Mode == redislock.ModeForeign {
-		note = "foreign: " + cli.Foreign(*s)
-	}
-	key := p.node(1, 2, cli.Text(s.Key), note)
+	key := p.node(1, 2, cli.Text(s.Key), cli.Mode(*s))
 	for _, t := range ties {
 		if t.party == nobody {
 			key.Note += ", " + t.says

@@ -84,7 +84,7 @@ func (p *printer) hold(party, state int, isInTheWay bool) (text string) {
 	s, others := &p.states[state], 0
 	switch {
 	case s.Mode == redislock.ModeForeign:
-		return ", foreign: " + cli.Foreign(*s) + ", first in line"
+		return ", " + cli.Mode(*s) + ", first in line"
 	case !isInTheWay:
 		return ", first in line"
 	}

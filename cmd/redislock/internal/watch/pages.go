@@ -67,11 +67,7 @@ func keyLines(rows []row, key string) []line {
 	add := func(s style, format string, args ...any) {
 		lines = append(lines, line{fmt.Sprintf(format, args...), s})
 	}
-	mode := modeText(r)
-	if r.Mode == redislock.ModeForeign {
-		mode += ": " + cli.Foreign(r.KeyState)
-	}
-	add(normal, "mode     %s", mode)
+	add(normal, "mode     %s", cli.Mode(r.KeyState))
 	add(normal, "ttl      %s", ttlText(r))
 	add(normal, "handed   %s a second", rateText(r))
 	if r.Fence > 0 {

@@ -124,7 +124,7 @@ func (r row) judge() (level, string) {
 	grown := r.waiting - r.line // since the holder was first seen
 	switch {
 	case r.Mode == redislock.ModeForeign:
-		text := "foreign: " + cli.Foreign(r.KeyState)
+		text := cli.Mode(r.KeyState)
 		if waits {
 			return stuck, text + "; " + first
 		}
