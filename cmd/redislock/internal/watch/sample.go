@@ -15,6 +15,7 @@ import (
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/survey"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/tree"
+	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
 // A sample is what was seen at one moment. There are two kinds: a look at keys that were chosen, and what the search for keys
@@ -214,12 +215,8 @@ func (s *sampler) find(ctx context.Context, one sample) {
 
 // wait waits until a moment, and for as long as the sampler is paused.
 func (s *sampler) wait(ctx context.Context, until time.Time) {
-	look := time.NewTicker(50 * time.Millisecond)
-	defer look.Stop()
 	for s.paused.Load() || time.Now().Before(until) {
-		select {
-		case <-look.C:
-		case <-ctx.Done():
+		if !pace.Sleep(ctx, 50*time.Millisecond) {
 			return
 		}
 	}
