@@ -2,8 +2,8 @@ package constants_test
 
 import (
 	"slices"
-	"sync/atomic"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -234,7 +234,7 @@ func TestMovingSlotsAreWaitedFor(t *testing.T) {
 	t.Parallel()
 	world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
 		rdb := mini.Client(t)
-		var stands atomic.Bool // the slot has its place
+		var stands atomic.Bool                                         // the slot has its place
 		rdb.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool { // of a clean-up, too
 			moving := !stands.Load() && check.RunIn(cmd).Of("release")
 			if moving {
