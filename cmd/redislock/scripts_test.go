@@ -36,6 +36,7 @@ import (
 //	redis COMMAND...         sends one command to it; @FILE stands for the words of a file
 //	lock [FLAG...] WHO KEY.. has somebody obtain keys; with -wait, wait for them
 //	release KEY              ends the lock whose first key it is; leave, upgrade and downgrade change it
+//	queued N KEY...          waits until so many stand in the lines of keys
 //	await FILE [TEXT]        waits until a file has a text, or a line
 //	needs PROGRAM            skips the script where a program is missing
 //	each STATUS TEXT FILE... runs the command lines of files, which all end so
@@ -89,6 +90,10 @@ var commands = map[string]func(*script, []string){
 		if err := s.crowd.locks[args[0]].Upgrade(s.t.Context()); !errors.Is(err, redislock.ErrNotObtained) {
 			s.Fatalf("upgrade: %v", err)
 		}
+	},
+	"queued": func(s *script, args []string) {
+		want := check.Must[int](s.t)(strconv.Atoi(args[0]))
+		check.Eventually(s.t, soon, strings.Join(args, " in "), func() bool { return s.crowd.inLine(args[1:]) >= want })
 	},
 	"await": func(s *script, args []string) {
 		want := append(args, "\n")[1]
