@@ -100,10 +100,11 @@ func join(list []glyph) string {
 	return b.String()
 }
 
-// Fit returns a text that takes exactly this many columns: [Short], with spaces behind it, or before it if it is to stand on the
-// right.
-func Fit(text string, width int, right bool) string {
-	text = Short(text, width)
+// Fit returns a text that takes exactly this many columns: [Short], and then [Pad].
+func Fit(text string, width int, right bool) string { return Pad(Short(text, width), width, right) }
+
+// Pad puts spaces behind a text that takes fewer columns than this, or before it if it is to stand on the right.
+func Pad(text string, width int, right bool) string {
 	space := strings.Repeat(" ", max(0, width-Width(text)))
 	if right {
 		return space + text

@@ -220,13 +220,7 @@ func lineOf(row []string, widths []int, cut bool) string {
 		default:
 			text = cells.Head(text, widths[i])
 		}
-		pad := strings.Repeat(" ", max(0, widths[i]-cells.Width(text)))
-		if i == ttlColumn || i == waitingColumn || i == fenceColumn {
-			text = pad + text
-		} else {
-			text += pad
-		}
-		parts = append(parts, text)
+		parts = append(parts, cells.Pad(text, widths[i], i >= ttlColumn))
 	}
 	return strings.TrimRight(strings.Join(parts, gap), " ")
 }

@@ -188,25 +188,17 @@ func fit(width int, rows []row) []column {
 // share gives what is left to the columns without a width: the key gets what the longest needs, but no more than half if there
 // is a holder.
 func share(fields []column, width int, rows []row) {
-	left, open := width-1, 0
+	left := width - 1
 	for _, f := range fields {
 		left -= 1 + f.width
-		if f.width == 0 {
-			open++
-		}
 	}
 	longest := leastText
 	for _, r := range rows {
 		longest = max(longest, min(mostKey, cells.Width(cli.Text(r.Key))))
 	}
-	for i := range fields {
-		switch {
-		case fields[i].width > 0:
-		case open > 1:
-			fields[i].width = min(longest, left/2)
-			left, open = left-fields[i].width, 1
-		default:
-			fields[i].width = max(left, 0)
-		}
+	fields[0].width = max(left, 0) // the key, which never leaves
+	if holder := slices.IndexFunc(fields, func(f column) bool { return f.name == "holder" }); holder > 0 {
+		fields[0].width = min(longest, left/2)
+		fields[holder].width = left - fields[0].width
 	}
 }
