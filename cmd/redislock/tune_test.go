@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
@@ -76,4 +78,24 @@ func TestTuneNamesTheWorst(t *testing.T) {
 // unnamed reports whether a run names none of its policies the worst.
 func unnamed(all []tuned) bool {
 	return !slices.ContainsFunc(all, func(one tuned) bool { return one.Verdict == "worst" })
+}
+
+// When the command itself is killed its processes release what they hold.
+func TestTuneKilled(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Redis)
+	client := redislock.New(server.Client(t))
+	is := func(state func(redislock.KeyState) bool) func() bool {
+		return func() bool {
+			states := check.Must[[]redislock.KeyState](t)(client.Inspect(t.Context(), []string{"orders:1", "orders:2"}))
+			return slices.ContainsFunc(states, state)
+		}
+	}
+	p := newProcess(t, "tune", "--redis", server.Addr(), "--hold", "5ms", "--workers", "6", "--of", "2", "--for", "5m", "--processes", "2",
+		"--no-defaults", "--policy", "queue", "--policy", "line=queue", "--pattern", "orders:%d").start(t)
+	check.Eventually(t, soon, "somebody waits", is(func(s redislock.KeyState) bool { return len(s.Line) > 0 && len(s.Holders) > 0 }))
+	check.NoError(t, p.Process.Kill())
+	inUse := is(func(s redislock.KeyState) bool { return len(s.Line)+len(s.Holders) > 0 })
+	// Left alone, the locks would end by themselves after 15 s.
+	check.Eventually(t, 8*time.Second, "nobody has a key or waits for it", func() bool { return !inUse() })
 }
