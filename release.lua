@@ -34,16 +34,25 @@
 
 -- Keys as they were taken, that nobody waits for. Most calls end here, so it comes before the head
 -- and reads no more than it needs. It saves 80 % of the server's time for one key on Redis 7.0.15
--- and Valkey 8.0.1, 65 % for 8 keys: see BenchmarkShortCuts, also for the figures below.
+-- and Valkey 8.0.1, 65 % for 8 keys: see BenchmarkShortCuts, also for the figures below. Where the
+-- next owner of one key is known it saves 15 %; if there is no memory, the script goes on.
 local only -- what GET says of the only key
 local held -- the strings at several keys
 local whole, has_line -- all write-locked as it was taken; there are waiters or guards
+local front -- the first entry of the first line; two, with scores, for more keys or fenced ones
 if not ARGV[2] then
   only = redis.pcall('get', KEYS[1])
   has_line = redis.call('exists', KEYS[2]) > 0
   if only == ARGV[1] and not has_line then
     redis.call('del', KEYS[1])
     return DONE
+  end
+elseif ARGV[6] == '>' and ARGV[2] == '' and ARGV[3] == '' then
+  only, has_line = redis.pcall('get', KEYS[1]), true
+  front = redis.pcall('zrange', KEYS[2], '0', '1', 'withscores')
+  if only == ARGV[1] and front[1] == nil and not front.err
+    and not redis.pcall('set', KEYS[1], ARGV[9], 'px', ARGV[8]).err then
+    return GIVEN
   end
 end
 
@@ -70,7 +79,6 @@ local block = asks == '>b'
 local gives = block or asks == '>'
 local spares = not gives and ARGV[8]
 local plain = not closes and not keep and not spares and (gives or asks == '')
-local front -- the first entry of the first line; two, with scores, for more keys or fenced ones
 
 -- The same for calls that say more.
 if plain and n == 1 then
@@ -80,10 +88,9 @@ if plain and n == 1 then
     has_line = ARGV[5] ~= nil and ARGV[5] ~= '' or redis.call('exists', KEYS[2]) > 0
   end
   whole = only == value
-  if has_line and (fenced or gives) then
-    front = redis.pcall('zrange', KEYS[2], '0', '1', 'withscores')
-  elseif has_line then
-    front = redis.pcall('zrange', KEYS[2], '0', '0')
+  if has_line and not front then
+    front = (fenced or gives) and redis.pcall('zrange', KEYS[2], '0', '1', 'withscores')
+      or redis.pcall('zrange', KEYS[2], '0', '0')
   end
   has_line = front and (front[1] ~= nil or front.err and redis.call('exists', KEYS[2]) > 0)
 elseif plain then
@@ -99,10 +106,7 @@ elseif plain then
 end
 local age, next_ttl, next_value = gives and tonumber(ARGV[7]), ARGV[8], ARGV[9]
 if gives and whole and not has_line and not fenced then
-  redis.call('pexpire', KEYS[1], next_ttl) -- first: SET alone may be refused for want of memory
-  for i = 1, n do
-    redis.call('set', KEYS[i], next_value, 'px', next_ttl)
-  end
+  give(n, next_value, next_ttl)
   return GIVEN
 elseif whole and not has_line and not gives then
   for first = 1, n, CHUNK do
@@ -134,8 +138,7 @@ if goes_first then
   end
 end
 if goes_first and n == 1 and not fenced and tonumber(next_ttl) >= ASKS_AGAIN then
-  redis.call('pexpire', KEYS[1], next_ttl)
-  redis.call('set', KEYS[1], next_value, 'px', next_ttl)
+  give(1, next_value, next_ttl)
   return GIVEN
 end
 
@@ -220,10 +223,7 @@ local number = (heard and string.sub(how, 3, 3) == 'f' or goes_first and fenced)
 number = goes_first and block and number > 0 and number + BLOCK or number
 local given = goes_first and (number > 0 or not fenced)
 if given then
-  redis.call('pexpire', KEYS[1], next_ttl)
-  for i = 1, n do
-    redis.call('set', KEYS[i], next_value, 'px', next_ttl)
-  end
+  give(n, next_value, next_ttl)
   if fenced then
     next_number(set, up_to(n), {}, {}, token_of(next_value), number, next_ttl)
   end
@@ -303,7 +303,7 @@ end
 -- of other readers of the key do not end sooner. The first command frees memory, or needs none, so
 -- the others are not refused for want of it.
 local function leave(i, last, lease)
-  local left = left_value(last)
+  local left = '|' .. metadata_of(last)
   set.tell_first[i] = has_line or nil
   if held[i] then
     redis.call('pexpire', KEYS[i], ttl)

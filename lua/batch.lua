@@ -18,14 +18,7 @@ local size = #keys / 2
 -- Redis 7.0.15 and Valkey 8.0.1, for 20 callers: see BenchmarkShortCuts.
 local has_line = call('exists', unpack(keys, size + 1)) > 0
 
-local function waited_for(first, last)
-  return has_line and call('exists', unpack(keys, size + first, size + last)) > 0
-end
-
 local function released(first, last, value)
-  if waited_for(first, last) then
-    return REFUSED
-  end
   local held = call('mget', unpack(keys, first, last))
   for i = 1, #held do
     if held[i] ~= value then
@@ -37,9 +30,6 @@ local function released(first, last, value)
 end
 
 local function taken(first, last, value, ttl)
-  if waited_for(first, last) then
-    return REFUSED
-  end
   if first == last then -- saves 45 %
     return call('set', keys[first], value, 'px', ttl, 'nx') and DONE or REFUSED
   end
@@ -54,10 +44,10 @@ local replies, last = {}, 0
 for a = 1, #args, 3 do
   local first, value, ttl = last + 1, args[a], args[a + 1]
   last = last + args[a + 2]
-  if ttl == '' then
-    replies[(a + 2) / 3] = released(first, last, value)
-  else
-    replies[(a + 2) / 3] = taken(first, last, value, ttl)
+  local reply = REFUSED
+  if not has_line or call('exists', unpack(keys, size + first, size + last)) == 0 then
+    reply = ttl == '' and released(first, last, value) or taken(first, last, value, ttl)
   end
+  replies[(a + 2) / 3] = reply
 end
 return replies

@@ -41,6 +41,14 @@ local function unlink(key)
   end
 end
 
+-- Gives KEYS[1..n], which are held, to the next owner.
+local function give(n, value, ttl)
+  redis.call('pexpire', KEYS[1], ttl) -- first: SET alone may be refused for want of memory
+  for i = 1, n do
+    redis.call('set', KEYS[i], value, 'px', ttl)
+  end
+end
+
 -- Takes KEYS[first..last], which are free: MSETNX of the whole set, then every key its TTL. MSETNX
 -- cannot be undone. If there is no memory, or the user may not run PEXPIRE, or the ttl is out of
 -- its range, keys would be left that are locked for ever. So all that is tried beforehand, with

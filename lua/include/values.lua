@@ -17,11 +17,6 @@ local function metadata_of(value)
   return bar and string.sub(value, bar + 1) or ''
 end
 
--- What replaces a value when its owner has left the key.
-local function left_value(value)
-  return '|' .. metadata_of(value)
-end
-
 -- How a key is held under a value, as replies say it: in `mode`, or left by an owner that held it
 -- so.
 local function mode_of(mode, value)

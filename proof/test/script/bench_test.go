@@ -77,6 +77,12 @@ func shortCuts(tb testing.TB, s *fixture) []shortCut {
 		return call(&proto.Obtain{Set: lockKeys(keys, nil), Value: &value, TTL: longLease})
 	}
 	releases := func(keys []string) []any { return call(&proto.Release{Set: lockKeys(keys, nil), Value: &value}) }
+	gives := func(keys []string) []any {
+		r := runOf(&proto.Release{Set: lockKeys(keys, nil), Value: &value}, owners.Stamp{})
+		next := otherValue
+		r.Give(&proto.Next{Value: &next, TTL: longLease})
+		return r.Append(nil)
+	}
 	standing := func(keys []string) []any {
 		return call(fakeWaiter{id: "0123456789012345678902", write: keys, ttl: longLease}.waiterOf(s, proto.Place{}))
 	}
@@ -99,11 +105,12 @@ func shortCuts(tb testing.TB, s *fixture) []shortCut {
 		{"8 held keys, in line", "rw", []string{"if plain and id and not stands then", "if false then"}, standing(eight), both(free(eight...), set(eight, otherValue), waited(eight))},
 		{"a key that nobody waits for", "release", []string{"if only == ARGV[1] and", "if false and", "elseif whole and not has_line and not gives then", "elseif false then"}, releases(one), both(free(one...), set(one, benchValue))},
 		{"8 keys that nobody waits for", "release", []string{"if whole and not has_line then", "if false then", "elseif whole and not has_line and not gives then", "elseif false then"}, releases(eight), both(free(eight...), set(eight, benchValue))},
+		{"a key for the next owner", "release", []string{"elseif ARGV[6] == '>' and", "elseif false and"}, gives(one), both(free(one...), set(one, benchValue))},
 		{"a key beside guards", "release", []string{"if has_line and whole and not its_id and", "if false and"}, releases(one), both(guarded(one...), set(one, benchValue))},
 		{"a key that a writer waits for", "release", []string{"if its_id and tonumber(size) == n and", "if false and"}, releases(one), both(free(one...), set(one, benchValue), waited(one))},
 		{"8 keys that a writer waits for", "release", []string{"if its_id and tonumber(size) == n and", "if false and"}, releases(eight), both(free(eight...), set(eight, benchValue), waited(eight))},
 		{"20 free keys of a batch", "batch", []string{"if first == last then", "if false then"}, take, free(batch...)},
-		{"20 lines of a batch asked for at once", "batch", []string{"return has_line and call(", "return call("}, take, free(batch...)},
+		{"20 lines of a batch asked for at once", "batch", []string{"if not has_line or call(", "if call("}, take, free(batch...)},
 	}
 }
 

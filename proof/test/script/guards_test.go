@@ -274,6 +274,39 @@ func TestGuardOutOfMemory(t *testing.T) {
 	})
 }
 
+// On a full server, too, a release gives its keys to the next owner: sets, fenced ones, and while somebody stands in line.
+func TestGiveOutOfMemory(t *testing.T) {
+	t.Parallel()
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
+		s := newFixture(t, redistest.Start(t, kind))
+		value, next := "mine", "theirs|host"
+		for name, keys := range map[string][]string{"a key": {s.key("a")}, "a set": numbered(s.key("b"), 3), "in line": {s.key("c")}} {
+			for _, key := range keys {
+				check.NoError(t, s.rdb.Set(t.Context(), key, value, time.Minute).Err())
+			}
+			if name == "in line" {
+				place := time.Now().Add(-time.Minute).UnixMicro()
+				waiter := fakeWaiter{id: "0123456789012345678901", write: keys, place: place, ttl: time.Minute}
+				entry := redis.Z{Score: float64(place), Member: waiter.entry(s, keys[0], time.Now())}
+				check.NoError(t, s.rdb.ZAdd(t.Context(), linesOf(keys)[0], entry).Err())
+			}
+			check.NoError(t, s.rdb.ConfigSet(t.Context(), "maxmemory", "1").Err())
+			r := runOf(&proto.Release{Set: lockKeys(keys, nil), Value: &value}, owners.Stamp{})
+			r.Give(&proto.Next{Value: &next, TTL: time.Hour, Age: time.Hour})
+			reply, err := s.send(t, r)
+			if _, given := r.IsGiven(reply); err != nil || !given {
+				t.Errorf("%s: got %v, %v", name, reply, err)
+			}
+			for _, key := range keys {
+				if got, ttl := s.rdb.Get(t.Context(), key).Val(), s.rdb.PTTL(t.Context(), key).Val(); got != next || ttl <= time.Minute {
+					t.Errorf("%s: %s holds %q for %v", name, key, got, ttl)
+				}
+			}
+			check.NoError(t, s.rdb.ConfigSet(t.Context(), "maxmemory", "0").Err())
+		}
+	})
+}
+
 // A release does not free what it is to spare.
 func TestGuardSpares(t *testing.T) {
 	t.Parallel()
