@@ -46,7 +46,7 @@ if type(held) == 'string' and held ~= '' then
   end
 end
 
--- Several keys are free, which saves 55 % for 8; or the request has a stamp, or declares intents.
+-- Several keys are free, which saves 50 % for 8; or the request has a stamp, or declares intents.
 local intent = ARGV[5] ~= '' and ARGV[5] or nil
 local closes = letters ~= '' and string.find(letters, 'c', 1, true)
 if not closes and not there then
