@@ -89,12 +89,12 @@ func (c *workload) exclusive(key string, all []access) {
 }
 
 // ordered checks that nobody was overtaken who stood in line. A place is the moment at which somebody came, and is taken a
-// little later: whoever was served by then has overtaken nobody.
-func (c *workload) ordered(key string, all []access) {
+// little later: whoever may have been served by then has overtaken nobody.
+func (c *workload) ordered(key string, all []access, served map[*arrival]time.Duration) {
 	stood := slices.DeleteFunc(slices.Clone(all), func(a access) bool { return !waited(a.of) })
 	for _, a := range stood {
 		for _, b := range stood {
-			if place(b) < place(a) && (a.write || b.write) && b.of.placed <= a.of.placed && b.from > a.from {
+			if place(b) < place(a) && (a.write || b.write) && b.of.placed <= served[a.of] && b.from > a.from {
 				c.t.Errorf("%s: not in the order of their places:\n%v\n%v", key, b.of, a.of)
 			}
 		}
@@ -128,12 +128,20 @@ func (c *workload) numbered(key string, all []access) {
 	})
 }
 
+// served returns for each arrival a moment after which it was served: until then somebody else held one of its keys.
+func (c *workload) served(by map[string][]access) map[*arrival]time.Duration {
+	served := make(map[*arrival]time.Duration)
+	for _, all := range by {
+		sweep(all, rankIf(isHeld, from), until, func(a, b access) { served[a.of] = max(served[a.of], b.until) })
+	}
+	return served
+}
+
 // ready returns for each arrival the moment from which nobody was in its way any more.
 func (c *workload) ready(by map[string][]access) map[*arrival]time.Duration {
-	ready := make(map[*arrival]time.Duration)
+	ready := c.served(by)
 	for _, all := range by {
 		note := func(a, b access) { ready[a.of] = max(ready[a.of], b.until) }
-		sweep(all, rankIf(isHeld, from), until, note)
 		left := func(a access) time.Duration {
 			if a.of.held {
 				return 0
@@ -163,9 +171,10 @@ const stall = 2 * time.Second
 // judge looks at what has happened.
 func (c *workload) judge() {
 	by := c.accesses()
+	served := c.served(by)
 	for key, all := range by {
 		c.exclusive(key, all)
-		c.ordered(key, all)
+		c.ordered(key, all, served)
 		c.numbered(key, all)
 	}
 	ready := c.ready(by)
