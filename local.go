@@ -38,11 +38,11 @@ func (o *obtaining) isLocal() bool {
 
 // lineKey tells apart sets of which a lock of one cannot be given to an Obtain of another.
 func lineKey(set keySet) local.Key {
-	key := local.Key{First: set.keys[0]}
+	key := local.Key{First: set.keys[0], Write: set.write}
 	if len(set.keys) == 1 && set.fences == nil {
 		return key
 	}
-	rest := strconv.AppendInt(nil, int64(set.write), 10)
+	var rest []byte
 	if set.fences != nil {
 		rest = append(rest, 'f')
 	}

@@ -191,7 +191,7 @@ func (l *Lock) takeOut(keys []string) (p part, all bool, err error) {
 
 // carrying is how a Release of the part may give its keys to the next Obtain of the Client.
 func (p part) carrying(l *Lock) carrying {
-	if !p.whole || p.keep != (clock.Moment{}) || p.set.reads() > 0 {
+	if !p.whole || p.keep != (clock.Moment{}) || p.set.reads() > 0 || p.line.Writes() != p.set.write { // after an Upgrade
 		return carrying{}
 	}
 	return carrying{from: l, line: p.line, after: p.after, may: p.line != nil}
