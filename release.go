@@ -189,12 +189,13 @@ func (l *Lock) takeOut(keys []string) (p part, all bool, err error) {
 	return p, false, nil
 }
 
-// carrying is how a Release of the part may give its keys to the next Obtain of the Client.
+// carrying is how a Release of the part may give its keys to the next Obtain of the Client. It gives them as they are: after an
+// Upgrade they are not what the others in the line want.
 func (p part) carrying(l *Lock) carrying {
-	if !p.whole || p.keep != (clock.Moment{}) || p.set.reads() > 0 || p.line.Writes() != p.set.write { // after an Upgrade
+	if !p.whole || p.keep != (clock.Moment{}) || p.set.reads() > 0 || p.line.Writes() != p.set.write {
 		return carrying{}
 	}
-	return carrying{from: l, line: p.line, after: p.after, may: p.line != nil}
+	return carrying{from: l, line: p.line, after: p.after, may: true}
 }
 
 // unclaim ends the claim on what was released or is left to a clean-up. If it came earlier, a clean-up could free the

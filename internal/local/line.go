@@ -2,6 +2,20 @@ package local
 
 import "github.com/seed-14de3678/redislock/internal/clock"
 
+// A Key says for which set a line is.
+type Key struct {
+	First, Rest string
+	Write       int // so many keys are to be written
+}
+
+// Writes returns how many keys of its set the waiters of a line are to write. The line may be nil.
+func (l *Line) Writes() int {
+	if l == nil {
+		return 0
+	}
+	return l.key.Write
+}
+
 // atLocked finds a line, or makes it.
 func (all *Lines) atLocked(key Key) *Line {
 	if l := all.byKey[key]; l != nil {

@@ -33,12 +33,6 @@ type Lines struct {
 	asking atomic.Int64 // waiters that ask every now and then
 }
 
-// A Key says for which set a line is.
-type Key struct {
-	First, Rest string
-	Write       int // so many keys are to be written
-}
-
 // A Line has the waiters for one set.
 type Line struct {
 	lines   *Lines
@@ -108,14 +102,6 @@ type Grant struct {
 	Sent    clock.Moment  // a moment before they were given
 	Numbers proto.Numbers // the fencing numbers given with them
 	Hold    any           // that was passed on; nil: a Release has given the keys
-}
-
-// Writes returns how many keys of its set the waiters of a line are to write. The line may be nil.
-func (l *Line) Writes() int {
-	if l == nil {
-		return 0
-	}
-	return l.key.Write
 }
 
 // C returns a channel that has something if the state of a waiter behind others has changed.

@@ -241,6 +241,30 @@ func TestNotGiven(t *testing.T) {
 	}
 }
 
+// A lock of a partly read set that was upgraded writes all of its keys. The next one, which wants the set as that was, reads what it
+// wants to read all the same.
+func TestNotGivenAfterAnUpgrade(t *testing.T) {
+	play(t, func(t *testing.T, s *scene) {
+		set := redislock.Set{Write: s.keys, Read: []string{s.keys[0] + ":read"}}
+		lock := check.Must[*redislock.Lock](t)(s.Client.ObtainSet(t.Context(), set, world.Long, options("first")))
+		next := make(chan *redislock.Lock, 1)
+		go func() {
+			lock, err := s.Client.ObtainSet(t.Context(), set, world.Long, options("next"))
+			check.NoError(t, err)
+			next <- lock
+		}()
+		synctest.Wait()
+		check.NoError(t, lock.Upgrade(t.Context()))
+		check.NoError(t, lock.Release(t.Context()))
+		lock = <-next
+		states := check.Must[[]redislock.KeyState](t)(s.other.Inspect(t.Context(), set.Read))
+		if states[0].Mode != redislock.ModeRead {
+			t.Errorf("what is to be read is %s", states[0].Mode)
+		}
+		check.NoError(t, lock.Release(t.Context()))
+	})
+}
+
 func (s *scene) end(l *redislock.Lock) error { return l.Release(s.t.Context()) }
 
 // receive waits for as long as it takes, in virtual time.
