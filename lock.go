@@ -228,3 +228,15 @@ func (l *Lock) snapshot() keySet {
 	defer l.mu.Unlock()
 	return l.set
 }
+
+// Fence returns the fencing number of the lock. It is greater than every number that was given before for
+// any of its keys, and 0 without [Options].Fenced. Pass it to what the lock protects, so that a holder with a
+// smaller number can be refused there: package fencing does that. [Lock.Upgrade] gives a new number.
+func (l *Lock) Fence() int64 {
+	if l.isNothing() {
+		return 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.numbers.First
+}
