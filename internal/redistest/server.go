@@ -161,7 +161,8 @@ func (s *Server) commandLine() ([]string, error) {
 		"--dir", s.dir, "--logfile", s.logName(),
 	}
 	if s.conf == "" {
-		args = append(args, "--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0")
+		// On a busy machine a script for thousands of keys may take longer than the 5 s after which others are answered BUSY.
+		args = append(args, "--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0", "--lua-time-limit", "60000")
 		if !s.foreign {
 			args = append(args, "--enable-debug-command", "yes")
 		}

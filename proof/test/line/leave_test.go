@@ -196,13 +196,13 @@ func TestLeaveManyKeys(t *testing.T) {
 		w.InLine(t, keys[n-1], 1)
 		check.NoError(t, w.RDB.ConfigResetStat(ctx).Err())
 		watch := check.StartWatch(t)
-		check.NoError(t, lock.Leave(ctx, time.Minute))
+		check.NoError(t, lock.Leave(ctx, time.Hour))
 		if took := watch.Took(); took > 20*time.Second { // if it grew with the square of n
 			t.Errorf("%s: it took %v", name, took)
 		}
 		t.Logf("%s: %s", name, evalTime(t, w))
 		for _, key := range []string{keys[0], keys[n/2], keys[n-1]} {
-			w.WantTTL(t, key, time.Minute/2, time.Minute)
+			w.WantTTL(t, key, time.Hour/2, time.Hour)
 		}
 		if broken := check.Must[[]redislock.Holder](t)(w.Client.Break(ctx, keys, "for a test")); len(broken) != n {
 			t.Errorf("%s: %d owners are broken, want %d", name, len(broken), n)
