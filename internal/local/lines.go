@@ -201,7 +201,7 @@ func (all *Lines) Quit(w *Waiter) State {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	was := w.state
-	if w.line != nil {
+	if w.grant = (Grant{}); w.line != nil {
 		w.quitLocked()
 	}
 	return was
