@@ -14,7 +14,6 @@ func TestFlagsMeanOneThing(t *testing.T) {
 	alike := map[string]string{
 		"read":  "to read, and not to write",
 		"redis": "the server; what is used without it differs",
-		"sort":  "by what to sort; the words are those of the table",
 		"ttl":   "the lease of a lock",
 		"wait":  "how long to wait for a lock at most",
 	}

@@ -14,54 +14,53 @@ import (
 
 // A column is one of the table. What is urgent, great or early in the alphabet comes first.
 type column struct {
-	name    string // for --sort
 	letter  string // the key that sorts by it
-	title   string // empty: it is not shown, but can be sorted by
-	width   int    // 0: it takes what is left
-	right   bool   // it stands on the right
-	leaves  int    // where there is no room, columns leave in this order; 0: never
+	title   string
+	width   int  // that of its longest text, but of texts without a limit that of the title
+	right   bool // it stands on the right
 	text    func(row) string
 	compare func(a, b row) int
 }
 
-// columns are all of them, from the left. The first is what is sorted by if nothing else is said.
+// columns are all of them, from the left. The first is not shown: it is what is sorted by if nothing else is said.
 var columns = []column{
-	{name: "urgency", letter: "S", compare: func(a, b row) int {
+	{letter: "S", compare: func(a, b row) int {
 		return cmp.Or(cmp.Compare(b.level, a.level), cmp.Compare(b.longest, a.longest), cmp.Compare(b.waiting, a.waiting),
 			cmp.Compare(b.gone, a.gone), cmp.Compare(b.rate, a.rate))
 	}},
 	{
-		name: "key", letter: "K", title: "KEY", text: func(r row) string { return cli.Text(r.Key) },
+		letter: "K", title: "KEY", width: 3, text: func(r row) string { return cli.Text(r.Key) },
 		compare: func(a, b row) int { return cmp.Compare(a.Key, b.Key) },
 	},
 	{
-		name: "mode", letter: "M", title: "MODE", width: 5, leaves: 4, text: modeText,
+		letter: "M", title: "MODE", width: 5, text: modeText,
 		compare: func(a, b row) int { return cmp.Compare(b.Mode, a.Mode) },
 	},
 	{
-		name: "holder", letter: "O", title: "HOLDER", leaves: 6, text: func(r row) string { return cmp.Or(r.holder, "-") },
+		letter: "O", title: "HOLDER", width: 6, text: func(r row) string { return cmp.Or(r.holder, "-") },
 		compare: func(a, b row) int {
 			return cmp.Or(cmp.Compare(min(1, len(b.holder)), min(1, len(a.holder))), cmp.Compare(a.holder, b.holder))
 		},
 	},
 	{
-		name: "held", letter: "H", title: "HELD", width: 6, right: true, leaves: 3, text: func(r row) string { return orDash(r.holder != "", r.heldText()) },
+		letter: "H", title: "HELD", width: 6, right: true, text: func(r row) string { return orDash(r.holder != "", r.heldText()) },
 		compare: func(a, b row) int { return cmp.Compare(b.held, a.held) },
 	},
 	{
-		name: "ttl", letter: "T", title: "TTL", width: 5, right: true, leaves: 2, text: ttlText,
+		letter: "T", title: "TTL", width: 5, right: true, text: ttlText,
 		compare: func(a, b row) int { return cmp.Compare(uint64(b.TTL), uint64(a.TTL)) }, // none is more than any
 	},
 	{
-		name: "waiting", letter: "W", title: "WAIT", width: 6, right: true, leaves: 7, text: waitText,
+		letter: "W", title: "WAIT", width: 6, right: true, text: waitText,
 		compare: func(a, b row) int { return cmp.Or(cmp.Compare(b.waiting, a.waiting), cmp.Compare(b.gone, a.gone)) },
 	},
 	{
-		name: "longest", letter: "L", title: "LONGEST", width: 7, right: true, leaves: 5, text: func(r row) string { return orDash(r.waiting > 0, cli.Duration(r.longest)) },
+		letter: "L", title: "LONGEST", width: 7, right: true,
+		text:    func(r row) string { return orDash(r.waiting > 0, cli.Duration(r.longest)) },
 		compare: func(a, b row) int { return cmp.Compare(b.longest, a.longest) },
 	},
 	{
-		name: "rate", letter: "N", title: "HANDED/S", width: 8, right: true, leaves: 1, text: rateText,
+		letter: "N", title: "HANDED/S", width: 8, right: true, text: rateText,
 		compare: func(a, b row) int { return cmp.Compare(b.rate, a.rate) },
 	},
 }
@@ -115,90 +114,36 @@ func rateText(r row) string {
 	return fmt.Sprintf(">%.0f", r.rate)
 }
 
-func columnNamed(name string) (int, bool) {
-	i := slices.IndexFunc(columns, func(c column) bool { return c.name == name })
-	return i, i >= 0
-}
-
-func columnNames() []string {
-	var names []string
-	for _, c := range columns {
-		names = append(names, c.name)
-	}
-	return names
-}
-
 // order sorts rows by a column. Equal ones are in the order of their keys.
-func order(rows []row, by int, reverse bool) {
-	slices.SortFunc(rows, func(a, b row) int {
-		n := columns[by].compare(a, b)
-		if reverse {
-			n = -n
-		}
-		return cmp.Or(n, cmp.Compare(a.Key, b.Key))
-	})
-}
-
-// matching returns the rows whose key or holder contains a text, whatever its case.
-func matching(rows []row, text string) []row {
-	if text == "" {
-		return rows
-	}
-	text = strings.ToLower(text)
-	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool {
-		return !strings.Contains(strings.ToLower(r.Key+"\x00"+r.holder), text)
-	})
+func order(rows []row, by int) {
+	slices.SortFunc(rows, func(a, b row) int { return cmp.Or(columns[by].compare(a, b), cmp.Compare(a.Key, b.Key)) })
 }
 
 const (
-	leastText = 8 // columns of a column without a width
-	mostKey   = 48
+	leastText = 8  // columns of a screen that a key has, and a holder
+	mostShown = 64 // columns that they have at most where there is room
 )
 
-// titled are the columns that are shown. That of the mode is wider where a key is foreign.
-func titled(rows []row) (fields []column) {
-	for _, c := range columns {
-		if c.name == "mode" && slices.ContainsFunc(rows, func(r row) bool { return r.Mode == redislock.ModeForeign }) {
-			c.width = len(redislock.ModeForeign)
-		}
-		if c.title != "" {
-			fields = append(fields, c)
-		}
-	}
-	return fields
-}
-
-// fit chooses what there is room for, and gives it widths. One column is left for the level.
+// fit gives the columns that are shown their widths: a key, and a holder, have what the longest needs. On a screen of a width a key
+// has no more than half of what the others leave, and a holder all the rest. That of the mode is wider where a key is foreign.
 func fit(width int, rows []row) []column {
-	fields := titled(rows)
-	least := func() int {
-		n := 1
-		for _, f := range fields {
-			n += 1 + cmp.Or(f.width, leastText)
-		}
-		return n
-	}
-	for leaves := 1; least() > width && len(fields) > 1; leaves++ {
-		fields = slices.DeleteFunc(fields, func(f column) bool { return f.leaves == leaves })
-	}
-	share(fields, width, rows)
-	return fields
-}
-
-// share gives what is left to the columns without a width: the key gets what the longest needs, but no more than half if there
-// is a holder.
-func share(fields []column, width int, rows []row) {
-	left := width - 1
-	for _, f := range fields {
-		left -= 1 + f.width
-	}
-	longest := leastText
+	fields := slices.Clone(columns[1:])
+	key, mode, holder := &fields[0], &fields[1], &fields[2]
 	for _, r := range rows {
-		longest = max(longest, min(mostKey, cells.Width(cli.Text(r.Key))))
+		key.width = min(mostShown, max(key.width, cells.Width(key.text(r))))
+		holder.width = min(mostShown, max(holder.width, cells.Width(holder.text(r))))
+		if r.Mode == redislock.ModeForeign {
+			mode.width = len(redislock.ModeForeign)
+		}
 	}
-	fields[0].width = max(left, 0) // the key, which never leaves
-	if holder := slices.IndexFunc(fields, func(f column) bool { return f.name == "holder" }); holder > 0 {
-		fields[0].width = min(longest, left/2)
-		fields[holder].width = left - fields[0].width
+	if width == 0 {
+		return fields
 	}
+	left := width - 1 - len(fields) + key.width + holder.width
+	for _, f := range fields {
+		left -= f.width
+	}
+	key.width = max(leastText, min(key.width, left/2))
+	holder.width = max(leastText, left-key.width)
+	return fields
 }

@@ -16,7 +16,7 @@ import (
 // A frame is everything that a picture is made of.
 type frame struct {
 	view   view
-	rows   []row // those that match the filter, in order
+	rows   []row // in order
 	totals string
 	status status
 	colour bool
@@ -62,19 +62,17 @@ func totals(rows []row, more bool) string {
 	return text
 }
 
-// draw makes a picture: what a terminal is told so that it shows it. It tells the view how many lines there are to scroll.
-func draw(f *frame) string {
-	v := &f.view
-	p := &painter{v.width, make([]string, max(0, v.height)), f.colour}
-	switch v.page {
-	case keyPage:
-		p.page(v, keyLines(f.rows, v.selected))
-	case helpPage:
-		p.page(v, helpLines())
-	default:
+// draw makes a picture: what a terminal is told so that it shows it.
+func draw(f frame) string {
+	p := &painter{f.view.width, make([]string, max(0, f.view.height)), f.colour}
+	if f.view.help {
+		for y, text := range strings.Split(help, "\n") {
+			p.line(y, normal, text)
+		}
+	} else {
 		p.list(f)
 	}
-	if v.height > 1 {
+	if f.view.height > 1 {
 		p.bottom(f)
 	}
 	for y, text := range p.lines {
@@ -140,7 +138,7 @@ func (p *painter) line(y int, s style, parts ...string) {
 }
 
 // list draws the table of keys.
-func (p *painter) list(f *frame) {
+func (p *painter) list(f frame) {
 	v, y := &f.view, 0
 	if v.height > 3 {
 		p.line(y, bold, f.totals)
@@ -149,7 +147,7 @@ func (p *painter) list(f *frame) {
 	shown := v.shown(f.rows)
 	fields := fit(v.width, shown)
 	if v.height > 2 {
-		p.header(y, v, fields)
+		p.header(y, v.sort, fields)
 		y++
 	}
 	cursor := v.index(f.rows)
@@ -157,7 +155,11 @@ func (p *painter) list(f *frame) {
 		p.row(y+i, fields, r, v.top+i == cursor)
 	}
 	if len(shown) == 0 {
-		p.line(y, dim, emptyText(f))
+		text := "no key is locked"
+		if f.status.searching {
+			text = "searching"
+		}
+		p.line(y, dim, text)
 	}
 	if v.height > 4 && cursor < len(f.rows) {
 		r := f.rows[cursor]
@@ -167,29 +169,15 @@ func (p *painter) list(f *frame) {
 	}
 }
 
-// emptyText is what a table without rows says.
-func emptyText(f *frame) string {
-	switch {
-	case f.view.filter != "":
-		return "no key matches the filter"
-	case f.status.searching:
-		return "searching"
-	}
-	return "no key is locked"
-}
-
-// header draws the titles. That of the column that is sorted by has a sign: "<" if it begins with the first, ">" if it is reversed.
-func (p *painter) header(y int, v *view, fields []column) {
-	first, sign := " ", "<"
-	if v.reverse {
-		sign = ">"
-	}
-	if v.sort == 0 {
-		first = sign
+// header draws the titles. That of the column that is sorted by has a sign; for that which has no title it is the first.
+func (p *painter) header(y, sort int, fields []column) {
+	first, sorted := " ", columns[sort].title
+	if sorted == "" {
+		first = "<"
 	}
 	p.fields(y, reverse, first, fields, func(f column) string {
-		if f.name == columns[v.sort].name {
-			return f.title + sign
+		if f.title == sorted {
+			return f.title + "<"
 		}
 		return f.title
 	})
@@ -219,18 +207,14 @@ func sign(l level) string { return [...]string{" ", "~", "!"}[l] }
 
 func styleOf(l level) style { return [...]style{normal, warning, alarm}[l] }
 
-// bottom draws the last line: the filter while it is typed, else the status.
-func (p *painter) bottom(f *frame) {
+// bottom draws the last line: the status, and on the right what to press.
+func (p *painter) bottom(f frame) {
 	v, text, s := &f.view, f.status.String(), dim
 	switch {
-	case v.typing:
-		text, s = "/"+v.filter+"_", bold
 	case v.paused:
 		text, s = "paused | "+text, warning
 	case f.status.away != nil || f.status.search != nil:
 		s = alarm
-	case v.filter != "":
-		text = "/" + v.filter + " | " + text
 	}
 	y := v.height - 1
 	p.line(y, s, text)

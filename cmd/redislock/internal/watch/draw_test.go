@@ -18,7 +18,7 @@ import (
 )
 
 // frameOf makes a frame of keys.
-func frameOf(width, height int, states ...redislock.KeyState) *frame {
+func frameOf(width, height int, states ...redislock.KeyState) frame {
 	var keys []string
 	for _, state := range states {
 		keys = append(keys, state.Key)
@@ -27,9 +27,9 @@ func frameOf(width, height int, states ...redislock.KeyState) *frame {
 	table.observe(at(0, states...))
 	table.observe(at(20, states...))
 	rows := table.rows()
-	f := &frame{view: view{width: width, height: height}, rows: rows, totals: totals(rows, false), colour: true}
-	f.status = status{server: "127.0.0.1:6379, database 0", now: at(21).at, at: at(20).at, budget: 2000, used: 321.7}
-	order(f.rows, 0, false)
+	f := frame{view: view{width: width, height: height}, rows: rows, totals: totals(rows, false), colour: true}
+	f.status = status{server: "127.0.0.1:6379, database 0", budget: 2000}
+	order(f.rows, 0)
 	return f
 }
 
@@ -66,7 +66,7 @@ func TestDraw(t *testing.T) {
   k001     write   a                          >20s 1m00s      -       -        -
   k002     write   a                          >20s 1m00s      -       -        -
 stuck: held for >20s by the same; 1 waiter, the first for 20s, 10 leases
-127.0.0.1:6379, database 0 | 322 of 2000 commands/s | 1.0s ago    h help, q quit
+127.0.0.1:6379, database 0 | at most 2000 commands/s              h help, q quit
 `
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -80,17 +80,15 @@ func TestDrawStatus(t *testing.T) {
 		change func(*frame)
 		want   string
 	}{
-		{"away", func(f *frame) { f.status.away, f.status.since = errors.New("broken\n\x1b[2Jpipe"), at(-60).at }, "away since 02:59:00 (1m21s), trying again"},
+		{"away", func(f *frame) { f.status.away, f.status.since = errors.New("broken\n\x1b[2Jpipe"), at(-60).at }, "away since 02:59:00, trying again"},
 		{"search", func(f *frame) { f.status.search = errors.New("NOPERM scan") }, "cannot search: NOPERM scan"},
 		{"searching", func(f *frame) { f.status.searching, f.status.part = true, 0.25 }, "searching, 25 %"},
 		{"paused", func(f *frame) { f.view.paused = true }, "paused | 127"},
-		{"filter", func(f *frame) { f.view.filter = "x" }, "/x | 127"},
-		{"typing", func(f *frame) { f.view.typing, f.view.filter = true, "x" }, "/x_"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			f := frameOf(100, 24, some(0)...)
-			tt.change(f)
+			tt.change(&f)
 			lines := strings.Split(onScreen(t, draw(f), 100), "\n")
 			if last := lines[23]; !strings.Contains(last, tt.want) {
 				t.Errorf("the last line is %q, want %q in it", last, tt.want)
@@ -99,27 +97,28 @@ func TestDrawStatus(t *testing.T) {
 	}
 }
 
-// The help fits a screen of 80 by 24.
+// The help fits a screen of 80 by 24, above the last line.
 func TestHelpFits(t *testing.T) {
 	t.Parallel()
-	if len(helpLines()) > 23 {
-		t.Errorf("the help has %d lines, want 23 at most", len(helpLines()))
+	lines := strings.Split(help, "\n")
+	if len(lines) > 23 {
+		t.Errorf("the help has %d lines, want 23 at most", len(lines))
 	}
-	for _, l := range helpLines() {
-		if len(l.text) > 80 {
-			t.Errorf("%d columns: %s", len(l.text), l.text)
+	for _, text := range lines {
+		if len(text) > 80 {
+			t.Errorf("%d columns: %s", len(text), text)
 		}
 	}
 }
 
-// On any size, on each page, everything that is drawn is drawn whole: columns do not move, and nothing moves the cursor.
+// On any size, with the help and without, everything that is drawn is drawn whole: columns do not move, and nothing moves the cursor.
 func TestDrawAnySize(t *testing.T) {
 	t.Parallel()
 	for _, size := range [][2]int{{80, 24}, {40, 10}, {200, 60}, {1, 1}, {2, 2}, {3, 80}, {9, 3}, {80, 1}, {80, 4}, {20, 5}, {0, 0}, {-1, -1}} {
-		for page := listPage; page <= helpPage; page++ {
+		for _, isHelp := range []bool{false, true} {
 			for _, n := range []int{0, 100} {
 				f := frameOf(size[0], size[1], some(n)...)
-				f.view.page, f.view.selected = page, "stuck"
+				f.view.help, f.view.selected = isHelp, "stuck"
 				f.view.follow(f.rows)
 				checkDrawn(t, f)
 			}
@@ -172,7 +171,7 @@ func onScreen(t *testing.T, frame string, width int) string {
 }
 
 // checkDrawn draws a frame, and looks for what a terminal could show otherwise.
-func checkDrawn(t *testing.T, f *frame) {
+func checkDrawn(t *testing.T, f frame) {
 	t.Helper()
 	screen := onScreen(t, draw(f), f.view.width)
 	if got := strings.Count(screen, "\n"); got != max(1, f.view.height) {
@@ -190,29 +189,22 @@ func TestDrawKeepsColumns(t *testing.T) {
 	}
 }
 
-// Where there is little room the columns leave that matter least.
+// Where there is little room the key and its holder share it, down to a least width, and what is behind is cut.
 func TestFit(t *testing.T) {
 	t.Parallel()
-	for width, want := range map[int]string{
-		80: "KEY MODE HOLDER HELD TTL WAIT LONGEST HANDED/S",
-		55: "KEY MODE HOLDER HELD TTL WAIT LONGEST",
-		39: "KEY HOLDER WAIT LONGEST",
-		20: "KEY WAIT",
-		5:  "KEY",
-	} {
-		var titles []string
-		used := 1
-		for _, f := range fit(width, nil) {
-			titles = append(titles, f.title)
+	rows := frameOf(80, 24, held(strings.Repeat("k", 100), strings.Repeat("h", 100), time.Minute), held("k", "h", time.Minute)).rows
+	for width, want := range map[int][2]int{0: {64, 64}, 80: {17, 17}, 62: {8, 8}, 20: {8, 8}, 240: {64, 130}} {
+		fields, used := fit(width, rows), 1
+		for _, f := range fields {
 			used += 1 + f.width
 		}
-		if got := strings.Join(titles, " "); got != want || used > width {
-			t.Errorf("%d columns: got %s, which takes %d, want %s", width, got, used, want)
+		if got := [2]int{fields[0].width, fields[2].width}; got != want || width >= 62 && used != width {
+			t.Errorf("%d columns: the key has %d and the holder %d, of %d in all, want %d", width, got[0], got[1], used, want)
 		}
 	}
 }
 
-// Every column sorts, both ways.
+// Every column sorts.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	one := func(key string, mode redislock.Mode, ttl time.Duration, r row) row {
@@ -224,23 +216,19 @@ func TestOrder(t *testing.T) {
 		one("b", redislock.ModeWrite, -1, row{holder: "y", held: 2, waiting: 2, longest: 8, rate: 3, level: slow}),
 		one("c", redislock.ModeFree, 5, row{held: 0, waiting: 3, longest: 7, rate: 1, level: stuck}),
 	}
-	for name, want := range map[string]string{
-		"urgency": "cba", "key": "abc", "mode": "bac", "holder": "bac", "held": "bac", "ttl": "bca", "waiting": "cba", "longest": "abc", "rate": "bac",
-	} {
-		for _, reverse := range []bool{false, true} {
-			i, ok := columnNamed(name)
-			if !ok {
-				t.Fatalf("no column %s", name)
-			}
-			order(rows, i, reverse)
-			got := rows[0].Key + rows[1].Key + rows[2].Key
-			if reverse {
-				got = rows[2].Key + rows[1].Key + rows[0].Key
-			}
-			if got != want {
-				t.Errorf("%s, reverse %v: got %s, want %s", name, reverse, got, want)
-			}
+	want := map[string]string{
+		"S": "cba", "K": "abc", "M": "bac", "O": "bac", "H": "bac", "T": "bca", "W": "cba", "L": "abc", "N": "bac",
+	}
+	for letter, want := range want {
+		var v view
+		v.press(letter, rows)
+		order(rows, v.sort)
+		if got := rows[0].Key + rows[1].Key + rows[2].Key; got != want || columns[v.sort].letter != letter {
+			t.Errorf("%s: got %s, want %s", letter, got, want)
 		}
+	}
+	if len(want) != len(columns) {
+		t.Errorf("%d columns are sorted by, of %d", len(want), len(columns))
 	}
 }
 
@@ -250,68 +238,69 @@ func TestCursor(t *testing.T) {
 	f := frameOf(80, 14, some(94)...) // 100 keys, 10 on the screen
 	v := &f.view
 	v.press("K", f.rows)
-	order(f.rows, v.sort, v.reverse)
+	order(f.rows, v.sort)
 	for _, tt := range []struct {
-		key   term.Key
+		key   string
 		index int
 	}{
-		{term.Up, 0},
-		{term.Down, 1},
+		{"[A", 0},
+		{"[B", 1},
 		{"j", 2},
 		{"k", 1},
-		{term.PageDown, 10},
-		{term.PageUp, 1},
-		{term.End, 99},
-		{term.Down, 99},
-		{term.PageUp, 90},
+		{"[6~", 10},
+		{"[5~", 1},
+		{"[F", 99},
+		{"OB", 99},
+		{"[5~", 90},
 		{"g", 0},
 		{"G", 99},
-		{term.Home, 0},
+		{"[1~", 0},
 	} {
 		v.press(tt.key, f.rows)
+		v.follow(f.rows)
 		if got := v.index(f.rows); got != tt.index || got < v.top || got >= v.top+v.room() {
 			t.Errorf("after %q the cursor is on row %d of those from %d on, want %d", tt.key, got, v.top, tt.index)
 		}
 	}
 	v.press("j", f.rows)
 	key := f.rows[1].Key
-	v.press("r", f.rows)
-	order(f.rows, v.sort, v.reverse)
+	slices.Reverse(f.rows)
 	v.follow(f.rows)
 	if got := v.index(f.rows); f.rows[got].Key != key || got < v.top || got >= v.top+v.room() {
 		t.Errorf("the cursor is on %q, row %d of those from %d on, want %q", f.rows[got].Key, got, v.top, key)
 	}
 	v.press("G", nil) // nothing is left
-	v.press(term.Enter, nil)
-	if v.page != listPage {
-		t.Error("a key is shown, and there is none")
+	v.follow(nil)
+	if v.top != 0 {
+		t.Errorf("of no rows those from %d on are shown", v.top)
 	}
 }
 
-// A letter that is typed into the filter does nothing else.
-func TestFilter(t *testing.T) {
+// The help is shown until a key is pressed, which does nothing else, unless it is one to pause or to quit.
+func TestHelpEnds(t *testing.T) {
 	t.Parallel()
-	f := frameOf(80, 24, some(0)...)
-	v := &f.view
-	for _, key := range []term.Key{"/", "q", "p", "世", term.Backspace, "K", term.Up, term.Enter} {
-		v.press(key, f.rows)
+	rows := frameOf(80, 24, some(0)...).rows
+	for _, key := range []string{"h", "?", "K", "[B", "\r"} {
+		v := view{width: 80, height: 24}
+		if v.press("h", rows); !v.help {
+			t.Fatal("h shows no help")
+		}
+		if v.press(key, rows); v != (view{width: 80, height: 24}) {
+			t.Errorf("after %q the view is %+v", key, v)
+		}
 	}
-	if v.filter != "qpK" || v.typing || v.quit || v.paused || v.sort != 0 {
-		t.Errorf("got %+v", v)
-	}
-	if got := matching(f.rows, "HOST=web"); len(got) != 1 || got[0].Key != "stuck" {
-		t.Errorf("got %d rows of this holder, want that of stuck", len(got))
-	}
-	v.press(term.Escape, f.rows)
-	if v.filter != "" {
-		t.Errorf("after Escape the filter is %q", v.filter)
+	v := view{help: true}
+	v.press("p", rows)
+	v.press("q", rows)
+	if !v.help || !v.paused || !v.quit {
+		t.Errorf("after p and q: %+v", v)
 	}
 }
 
 func FuzzDraw(f *testing.F) {
-	f.Add("orders:17", "host=web-1", 80, 24, "Kjj\r")
-	f.Add("世界\x1b[2J\u0301\u202e", "\xff\x00", 7, 3, "/世\x1b[B")
-	f.Add("", "", 1, 1, "?GgsrpM")
+	f.Add("orders:17", "host=web-1", 80, 24, "Kjjh")
+	f.Add("世界\x1b[2J\u0301\u202e", "\xff\x00", 7, 3, "世\x1b[B")
+	f.Add("", "", 1, 1, "??GgpM")
 	f.Fuzz(func(t *testing.T, key, metadata string, width, height int, keys string) {
 		width, height = width%300, height%100
 		state := held(key, metadata, time.Minute, waits(0))
@@ -323,10 +312,11 @@ func FuzzDraw(f *testing.F) {
 		checkDrawn(t, f)
 		keys = keys[:min(len(keys), 20)]
 		for keys != "" && !f.view.quit {
-			var pressed term.Key
-			pressed, keys = term.ParseKeys(keys, true)
+			var pressed string
+			if pressed, keys = term.NextKey(keys); pressed == "" {
+				break
+			}
 			f.view.press(pressed, f.rows)
-			f.rows = slices.Clone(matching(f.rows, f.view.filter))
 			f.view.follow(f.rows)
 			checkDrawn(t, f)
 		}

@@ -18,20 +18,17 @@ type meter struct {
 	*cli.Conn
 	rate float64 // commands a second
 
-	mu      sync.Mutex
-	balance float64 // under mu; what may be spent now; below zero it is to be waited for
-	last    time.Time
-	spent   float64 // under mu; in all
+	mu    sync.Mutex
+	paid  time.Time // under mu; until then what was spent is paid off; not further back than the burst
+	spent float64   // under mu; in all
 
 	nodes sync.Map // of clients that have the hook
 }
 
 // burst is for how long a meter that was idle saves up.
-const burst = 1.0 // s
+const burst = time.Second
 
-func newMeter(rate float64) *meter {
-	return &meter{rate: rate, balance: rate * burst, last: time.Now()}
-}
+func newMeter(rate float64) *meter { return &meter{rate: rate} }
 
 // openMetered connects to a server. What the connection does is counted from then on.
 func openMetered(ctx context.Context, server *cli.Redis, rate float64) (m *meter, err error) {
@@ -82,21 +79,15 @@ func (m *meter) take(ctx context.Context, cost float64) error {
 func (m *meter) tryTake(cost float64) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now := time.Now()
-	m.balance = min(m.rate*burst, m.balance+m.rate*now.Sub(m.last).Seconds())
-	m.last = now
-	if m.balance <= 0 {
-		return time.Duration(-m.balance/m.rate*float64(time.Second)) + time.Millisecond
+	if wait := time.Until(m.paid); wait > 0 {
+		return wait
 	}
-	m.balance -= cost
+	if least := time.Now().Add(-burst); m.paid.Before(least) {
+		m.paid = least
+	}
+	m.paid = m.paid.Add(time.Duration(cost / m.rate * float64(time.Second)))
 	m.spent += cost
 	return 0
-}
-
-func (m *meter) total() float64 {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.spent
 }
 
 // send holds back commands, and sends those of a pipeline in parts, so that the server has its work spread over time.
@@ -121,12 +112,11 @@ func (m *meter) send(ctx context.Context, cmds []redis.Cmder, send func([]redis.
 }
 
 // part returns how many commands go together, and what they cost: as much as may be spent in a twentieth of a second, but one
-// at least. A transaction is not divided.
+// at least.
 func (m *meter) part(cmds []redis.Cmder) (n int, cost float64) {
-	isWhole := strings.EqualFold(cmds[0].Name(), "multi")
 	for n < len(cmds) {
 		more := costOf(cmds[n])
-		if n > 0 && !isWhole && cost+more > m.rate/20 {
+		if n > 0 && cost+more > m.rate/20 {
 			break
 		}
 		n, cost = n+1, cost+more

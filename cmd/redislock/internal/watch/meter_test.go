@@ -16,6 +16,13 @@ func TestMain(m *testing.M) {
 	redistest.Main(m)
 }
 
+// total is what was spent in all.
+func (m *meter) total() float64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.spent
+}
+
 // The meter lets through what its rate allows, and what costs much is paid off later.
 func TestMeter(t *testing.T) {
 	t.Parallel()
@@ -24,7 +31,7 @@ func TestMeter(t *testing.T) {
 	for range 30 {
 		check.NoError(t, m.take(t.Context(), 100))
 	}
-	if allowed := 1000*(time.Since(began).Seconds()+burst) + 100; m.total() != 3000 || m.total() > allowed+1 {
+	if allowed := 1000*(time.Since(began)+burst).Seconds() + 100; m.total() != 3000 || m.total() > allowed+1 {
 		t.Errorf("spent %v in %v, allowed are %v", m.total(), time.Since(began), allowed)
 	}
 }

@@ -27,7 +27,7 @@ type track struct {
 	since   time.Time     // when these were first seen
 	lease   time.Duration // the longest TTL that was seen of them
 	line    int           // how many waited then
-	marks   []mark        // of the last samples
+	marks   []mark        // of the last samples, for as long as the window, but two at least
 	circle  *tree.Circle  // the deadlock that it is a part of, as the latest look has shown; nil: none
 	busy    time.Time
 }
@@ -126,10 +126,10 @@ func (k *track) observe(at, server time.Time, state redislock.KeyState) {
 	for _, h := range state.Holders {
 		k.lease = max(k.lease, h.TTL)
 	}
-	if !k.known() {
-		fresh = 0 // nothing is known of before
+	k.marks = append(k.marks, mark{at, fresh})
+	for len(k.marks) > 2 && at.Sub(k.marks[1].at) >= window {
+		k.marks = k.marks[1:]
 	}
-	k.mark(at, fresh)
 	k.KeyState, k.at, k.server = state, at, server
 	if k.isUsed() {
 		k.busy = at
@@ -151,18 +151,7 @@ func identities(state redislock.KeyState) []string {
 	return names
 }
 
-// mark keeps how many holders were new, for as long as the window, but two marks at least.
-func (k *track) mark(at time.Time, fresh int) {
-	k.marks = append(k.marks, mark{at, fresh})
-	for len(k.marks) > 2 && at.Sub(k.marks[1].at) >= window {
-		k.marks = slices.Delete(k.marks, 0, 1)
-	}
-	if k.marks[0].fresh = 0; len(k.marks) > 400 { // of ten a second and the search
-		k.marks = slices.Delete(k.marks, 0, 200)
-	}
-}
-
-// handOffs returns how many hand-offs a second there were at least.
+// handOffs returns how many hand-offs a second there were at least. Nothing is known of before the first mark.
 func (k *track) handOffs() (rate float64, known bool) {
 	if len(k.marks) < 2 {
 		return 0, false
@@ -183,38 +172,25 @@ func (k *track) cost() float64 {
 	return lookCost + float64(len(k.Line)+len(k.Holders))/10
 }
 
-// choose returns which keys to look at next, for what that may cost: those that are shown, then others, so that each has its
-// turn: half of the rest are those that others wait for. Of those that are shown, too, those come first that were not looked at
-// for longest.
-func (t *table) choose(shown []string, budget float64) []string {
-	chosen, left := make([]string, 0, len(shown)), budget
-	taken := make(map[string]bool)
-	take := func(tracks []*track, until float64) {
-		slices.SortFunc(tracks, func(a, b *track) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.Key, b.Key)) })
-		for _, k := range tracks {
-			if left-k.cost() < until && len(chosen) > 0 {
-				return
-			}
-			if !taken[k.Key] {
-				taken[k.Key] = true
-				left -= k.cost()
-				chosen = append(chosen, k.Key)
-			}
+// choose returns which keys to look at next, for what that may cost: those that are shown, then others. Those come first that were
+// not looked at for longest, so that each has its turn.
+func (t *table) choose(shown []string, budget float64) (chosen []string) {
+	var first, then []*track
+	for key, k := range t.tracks {
+		if slices.Contains(shown, key) {
+			first = append(first, k)
+		} else {
+			then = append(then, k)
 		}
 	}
-	var visible, hot, all []*track
-	for _, key := range shown {
-		if k := t.tracks[key]; k != nil {
-			visible = append(visible, k)
+	byAge := func(a, b *track) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.Key, b.Key)) }
+	slices.SortFunc(first, byAge)
+	slices.SortFunc(then, byAge)
+	for _, k := range slices.Concat(first, then) {
+		if budget -= k.cost(); budget < 0 && len(chosen) > 0 {
+			break
 		}
+		chosen = append(chosen, k.Key)
 	}
-	for _, k := range t.tracks {
-		if all = append(all, k); len(k.Line) > 0 {
-			hot = append(hot, k)
-		}
-	}
-	take(visible, 0)
-	take(hot, left/2)
-	take(all, 0)
 	return chosen
 }

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
-	"strings"
 	"time"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cells"
@@ -27,7 +25,7 @@ type plain struct {
 func (w *watch) plain(ctx context.Context, to cli.Streams) error {
 	p := &plain{watch: w, to: to, progress: cli.NewScreen(to.Err), began: time.Now()}
 	defer p.progress.Settle()
-	w.sampler.start(ctx, func() {})
+	w.sampler.start(ctx)
 	return p.loop(ctx)
 }
 
@@ -35,13 +33,13 @@ func (w *watch) plain(ctx context.Context, to cli.Streams) error {
 func (p *plain) loop(ctx context.Context) error {
 	look := time.NewTicker(p.every)
 	defer look.Stop()
-	p.lookNow()
+	p.look(nil)
 	for {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-look.C:
-			p.lookNow()
+			p.look(nil)
 		case one := <-p.sampler.to:
 			if err := p.take(one); err != nil {
 				return err
@@ -53,24 +51,10 @@ func (p *plain) loop(ctx context.Context) error {
 				return nil
 			}
 			if p.written == 0 && one.passed {
-				p.lookNow()
+				p.look(nil)
 			}
 		}
 	}
-}
-
-// lookNow asks for a look at those that are written, as far as they are known.
-func (p *plain) lookNow() { p.look(p.top()) }
-
-// top returns the rows that are to be written.
-func (p *plain) top() []row {
-	p.all = p.table.rows()
-	by, _ := columnNamed(p.sort)
-	order(p.all, by, false)
-	if p.rows > 0 {
-		return p.all[:min(p.rows, len(p.all))]
-	}
-	return p.all
 }
 
 // tell writes what a sample has changed.
@@ -89,54 +73,35 @@ func (p *plain) tell(one sample) error {
 		return nil
 	}
 	p.progress.Settle()
+	p.sortRows(0)
 	if p.written++; *p.json {
 		return p.writeJSON(one.at)
 	}
 	return p.writeTable(one.at)
 }
 
-// writeTable writes the rows, with the time above them.
+// writeTable writes the rows, with the time above them. The last column says what there is to say of a key.
 func (p *plain) writeTable(at time.Time) error {
 	var b bytes.Buffer
 	if p.written > 1 {
 		b.WriteString("\n")
 	}
-	top := p.top()
-	fmt.Fprintf(&b, "%s  %s\n", at.UTC().Format("2006-01-02T15:04:05Z"), totals(p.all, p.table.missed))
-	writeRows(&b, top)
-	if more := len(p.all) - len(top); more > 0 {
-		fmt.Fprintf(&b, "and %d more: see --rows\n", more)
+	fmt.Fprintf(&b, "%s  %s\n", at.UTC().Format("2006-01-02T15:04:05Z"), totals(p.rows, p.table.missed))
+	fields := fit(0, p.rows)
+	write := func(last string, text func(column) string) {
+		for _, f := range fields {
+			b.WriteString(cells.Fit(text(f), f.width, f.right) + "  ")
+		}
+		b.WriteString(last)
+		b.Truncate(len(bytes.TrimRight(b.Bytes(), " ")))
+		b.WriteString("\n")
+	}
+	write("NOTE", func(f column) string { return f.title })
+	for _, r := range p.rows {
+		write(note(r), func(f column) string { return f.text(r) })
 	}
 	_, err := p.to.Out.Write(b.Bytes())
 	return err
-}
-
-// mostHolder is how many columns a holder takes in a table that is written.
-const mostHolder = 64
-
-// writeRows writes a table. Its last column says what there is to say of a key.
-func writeRows(b io.Writer, rows []row) {
-	fields := titled(rows)
-	for i := range fields {
-		if f := &fields[i]; f.width == 0 {
-			f.width = len(f.title)
-			for _, r := range rows {
-				f.width = max(f.width, min(mostHolder, cells.Width(f.text(r))))
-			}
-		}
-	}
-	parts := make([]string, 0, len(fields)+1)
-	write := func(last string, text func(column) string) {
-		parts = parts[:0]
-		for _, f := range fields {
-			parts = append(parts, cells.Fit(text(f), f.width, f.right))
-		}
-		_, _ = fmt.Fprintln(b, strings.TrimRight(strings.Join(append(parts, last), "  "), " ")) // a buffer takes all
-	}
-	write("NOTE", func(f column) string { return f.title })
-	for _, r := range rows {
-		write(note(r), func(f column) string { return f.text(r) })
-	}
 }
 
 func note(r row) string {
@@ -164,8 +129,7 @@ type seen struct {
 // writeJSON writes every row that was seen since it was called before.
 func (p *plain) writeJSON(at time.Time) error {
 	var b bytes.Buffer
-	p.top()
-	for _, r := range p.all {
+	for _, r := range p.rows {
 		if !r.known() || !r.at.After(p.last) {
 			continue
 		}

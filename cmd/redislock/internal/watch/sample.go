@@ -43,9 +43,8 @@ type sampler struct {
 	offset        atomic.Int64  // what the server's clock is ahead of ours, in nanoseconds
 	paused        atomic.Bool   // the search stands still
 
-	guard func() // deferred by every goroutine
-	end   context.CancelFunc
-	all   sync.WaitGroup
+	end context.CancelFunc
+	all sync.WaitGroup
 }
 
 // betweenPasses is the time from the begin of one search to that of the next, at least.
@@ -75,11 +74,9 @@ func newSampler(ctx context.Context, server *cli.Redis, budget int, pattern stri
 }
 
 // start begins to look and to search, until ctx ends or the sampler is closed.
-func (s *sampler) start(ctx context.Context, guard func()) {
+func (s *sampler) start(ctx context.Context) {
 	ctx, s.end = context.WithCancel(ctx)
-	s.guard = guard
 	s.all.Go(func() {
-		defer s.guard()
 		for {
 			select {
 			case keys := <-s.asks:
@@ -93,7 +90,6 @@ func (s *sampler) start(ctx context.Context, guard func()) {
 		return
 	}
 	s.all.Go(func() {
-		defer s.guard()
 		for ctx.Err() == nil {
 			next := time.Now().Add(betweenPasses)
 			s.searchOnce(ctx)
@@ -111,17 +107,6 @@ func (s *sampler) close() {
 	if s.search != nil {
 		_ = s.search.Close()
 	}
-}
-
-// share returns what looks may cost in a time.
-func (s *sampler) share(d time.Duration) float64 { return s.looks.rate * d.Seconds() }
-
-// spent returns how many commands were spent in all.
-func (s *sampler) spent() float64 {
-	if s.search == nil {
-		return s.looks.total()
-	}
-	return s.looks.total() + s.search.total()
 }
 
 func (s *sampler) send(ctx context.Context, one sample) {
@@ -163,10 +148,7 @@ func (s *sampler) inspect(ctx context.Context, keys []string) ([]redislock.KeySt
 	found, failed := make([][]redislock.KeyState, len(keys)), make([]error, len(keys))
 	var all sync.WaitGroup
 	for i, key := range keys {
-		all.Go(func() {
-			defer s.guard()
-			found[i], failed[i] = s.client.Inspect(ctx, []string{key})
-		})
+		all.Go(func() { found[i], failed[i] = s.client.Inspect(ctx, []string{key}) })
 	}
 	all.Wait()
 	return slices.Concat(found...), cmp.Or(failed...)

@@ -4,36 +4,28 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
 
-// A status is what there is to say of the server and of the view.
+// A status is what there is to say of the server and of the search.
 type status struct {
 	server    string
-	now       time.Time
-	at        time.Time // of the latest look; zero: there was none
-	searching bool      // the search has not gone through all keys yet
-	part      float64   // how far it is
-	used      float64   // commands a second
 	budget    int
-	away      error // why the server does not answer; nil: it does
+	searching bool    // the search has not gone through all keys yet
+	part      float64 // how far it is
+	seen      bool    // there was a look that has seen something
+	away      error   // why the server does not answer; nil: it does
 	since     time.Time
 	search    error // why the search goes wrong
 }
 
 func (s status) String() string {
 	if s.away != nil {
-		return fmt.Sprintf("away since %s (%s), trying again: %s: %s",
-			s.since.Format(time.TimeOnly), cli.Duration(s.now.Sub(s.since)), s.server, oneLine(s.away))
+		return fmt.Sprintf("away since %s, trying again: %s: %s", s.since.Format(time.TimeOnly), s.server, oneLine(s.away))
 	}
 	if s.search != nil {
 		return "cannot search: " + oneLine(s.search)
 	}
-	text := fmt.Sprintf("%s | %.0f of %d commands/s", s.server, s.used, s.budget)
-	if !s.at.IsZero() {
-		text += " | " + cli.Duration(s.now.Sub(s.at)) + " ago"
-	}
+	text := fmt.Sprintf("%s | at most %d commands/s", s.server, s.budget)
 	if s.searching {
 		text += fmt.Sprintf(" | searching, %.0f %%", 100*s.part)
 	}
@@ -56,13 +48,11 @@ func (w *watch) take(one sample) error {
 		}
 		return nil
 	}
-	if one.err == nil || len(one.states) > 0 {
-		st.at = one.at
-	}
+	st.seen = st.seen || one.err == nil || len(one.states) > 0
 	switch {
 	case one.err == nil:
 		st.away = nil
-	case isRefusal(one.err) && st.at.IsZero():
+	case isRefusal(one.err) && !st.seen:
 		return one.err
 	default:
 		if st.away == nil {
@@ -73,20 +63,17 @@ func (w *watch) take(one sample) error {
 	return nil
 }
 
-// measure finds out how many commands a second were used since it was called before.
-func (w *watch) measure(now time.Time) {
-	total := w.sampler.spent()
-	if passed := now.Sub(w.spoke).Seconds(); passed > 0 {
-		w.status.used = (total - w.spent) / passed
-	}
-	w.spent, w.spoke = total, now
-}
-
 // look asks for a look at the keys that are shown, and at others if there is budget left.
 func (w *watch) look(shown []row) {
 	keys := make([]string, len(shown))
 	for i, r := range shown {
 		keys[i] = r.Key
 	}
-	w.sampler.ask(w.table.choose(keys, w.sampler.share(w.every)))
+	w.sampler.ask(w.table.choose(keys, w.sampler.looks.rate*w.every.Seconds()))
+}
+
+// sortRows makes the rows anew, and sorts them by a column.
+func (w *watch) sortRows(by int) {
+	w.rows = w.table.rows()
+	order(w.rows, by)
 }

@@ -42,7 +42,7 @@ first, the others by turns.`,
 		Examples: []cli.Example{
 			{Line: `redislock watch`, About: "watch all locks of the server at $REDISLOCK_REDIS"},
 			{Line: `redislock watch "orders:*"`, About: "watch the locks of all orders"},
-			{Line: `redislock watch --count 1 --sort longest`, About: "write one table, those who wait for longest first"},
+			{Line: `redislock watch --count 1`, About: "write one table"},
 			{Line: `redislock watch --json --every 10s orders:17 >> log`, About: "keep a record of one key"},
 		},
 		Define: define,
@@ -56,8 +56,6 @@ type watch struct {
 	every  time.Duration
 	budget int
 	count  int
-	rows   int
-	sort   string
 	json   *bool
 
 	keys    []string // that are watched; empty: those that are found
@@ -66,9 +64,7 @@ type watch struct {
 	sampler *sampler
 	table   *table
 	status  status
-	all     []row // of the table, in no order
-	spent   float64
-	spoke   time.Time // when spent was read
+	rows    []row // of the table, in order
 }
 
 func define(flags *pflag.FlagSet) cli.Action {
@@ -77,9 +73,6 @@ func define(flags *pflag.FlagSet) cli.Action {
 	cli.Time(flags, &w.every, "every", time.Second, "the time from one look to the next")
 	flags.IntVar(&w.budget, "budget", 5000, "how many commands a second the server is asked for at most")
 	flags.IntVar(&w.count, "count", 0, "write so many tables, and end (default: no end)")
-	flags.IntVar(&w.rows, "rows", 50, "the most rows of a table that is written; 0: all")
-	flags.StringVar(&w.sort, "sort", columns[0].name, "the `column` to sort by: "+strings.Join(columnNames(), ", "))
-	cli.Words(flags, "sort", columnNames()...)
 	w.json = cli.JSONFlag(flags)
 	return w.run
 }
@@ -91,7 +84,6 @@ const (
 )
 
 func (w *watch) check(args []string) error {
-	_, known := columnNamed(w.sort)
 	switch {
 	case w.every < leastEvery:
 		return cli.Usagef("--every is %v, it is %v at least", w.every, leastEvery)
@@ -99,10 +91,6 @@ func (w *watch) check(args []string) error {
 		return cli.Usagef("--budget is %d, it is %d at least", w.budget, leastBudget)
 	case w.count < 0:
 		return cli.Usagef("--count is %d, it is 0 at least", w.count)
-	case w.rows < 0:
-		return cli.Usagef("--rows is %d, it is 0 at least", w.rows)
-	case !known:
-		return cli.Usagef("--sort %q is no column; there are %s", w.sort, strings.Join(columnNames(), ", "))
 	case slices.Contains(args, ""):
 		return cli.Usagef("a key is empty")
 	}
@@ -133,7 +121,7 @@ func (w *watch) run(ctx context.Context, to cli.Streams, args []string) error {
 		return err
 	}
 	defer s.close()
-	w.sampler, w.table, w.spoke = s, newTable(w.keys), time.Now()
+	w.sampler, w.table = s, newTable(w.keys)
 	w.status = status{server: s.looks.Name, budget: w.budget, searching: s.search != nil}
 	if out, ok := w.screen(to); ok {
 		terminal, err := term.Open(to.In, out)
