@@ -158,6 +158,7 @@ func (all *Lines) Asking(w *Waiter) {
 	}
 	all.mu.Lock()
 	defer all.mu.Unlock()
+	w.grant = Grant{} // it has given back what it may have had
 	if l := w.line; l.first == w {
 		l.firstLocked(w, Asks)
 	}
@@ -201,7 +202,7 @@ func (all *Lines) Quit(w *Waiter) State {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	was := w.state
-	if w.grant = (Grant{}); w.line != nil {
+	if w.line != nil {
 		w.quitLocked()
 	}
 	return was
