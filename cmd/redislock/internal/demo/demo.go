@@ -35,8 +35,8 @@ var acts = []act{
 		"A lock on two keys; somebody else wants one of them, together with a third.", playConflict,
 	},
 	{
-		"readers", "Readers, and a writer who has its turn",
-		"Three readers share a key, a writer waits with Intent, a reader comes late.", playReaders,
+		"readers", "Readers share, a writer waits",
+		"Three readers share a key, a writer waits until all of them have gone.", playReaders,
 	},
 	{
 		"watchdog", "A lease that renews itself, and its loss",
@@ -77,7 +77,7 @@ type demo struct {
 	pace  float64       // by which the length of the timed acts is multiplied; 0: 1
 	lease time.Duration // that the watchdog keeps alive
 	// broken leaves out what an act is about, for tests: the locks of money and backoff, the holder of
-	// conflict, the intent of readers, the renewals of watchdog. Then its verdict has to be bad.
+	// conflict, the write lock of readers, the renewals of watchdog. Then its verdict has to be bad.
 	broken bool
 }
 

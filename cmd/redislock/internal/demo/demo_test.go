@@ -93,7 +93,7 @@ func TestBrokenActs(t *testing.T) {
 	faults := map[string]string{
 		"money":    "the sum is ",
 		"conflict": "not refused",
-		"readers":  "the late reader overtook the writer",
+		"readers":  "the writer was not alone",
 		"watchdog": "ended within",
 		"backoff":  "two holders at once",
 	}
