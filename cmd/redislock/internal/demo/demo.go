@@ -76,8 +76,8 @@ type demo struct {
 	json  *bool
 	pace  float64       // by which the length of the timed acts is multiplied; 0: 1
 	lease time.Duration // that the watchdog keeps alive
-	// broken leaves out what an act is about, for tests: the locks of money and backoff, the holder of
-	// conflict, the write lock of readers, the renewals of watchdog. Then its verdict has to be bad.
+	// broken leaves out what an act is about, for tests: the locks of money, the holder of conflict, the write lock of
+	// readers, the renewals of watchdog, the line of backoff. Then its verdict has to be bad.
 	broken bool
 }
 

@@ -95,7 +95,7 @@ func TestBrokenActs(t *testing.T) {
 		"conflict": "not refused",
 		"readers":  "the writer was not alone",
 		"watchdog": "ended within",
-		"backoff":  "two holders at once",
+		"backoff":  " gave up, and fairness is",
 	}
 	for _, a := range acts {
 		t.Run(a.name, func(t *testing.T) {

@@ -1,20 +1,80 @@
-// Package measure has what a contest for locks is measured by: fairness, waits, and the commands that were sent.
+// Package measure has workers play a load of locks, and says what they had of it: waits, commands, fairness. The demo shows that,
+// and tune compares policies by it.
 package measure
 
 import (
 	"context"
-	"sync/atomic"
+	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/internal/turns"
 )
 
-// Fairness is Jain's index of what each of several has had: 1 if all had as much, 1/n if one had it all, 0 if nobody
-// had anything.
-func Fairness(shares []int) float64 {
+// A Part is what the workers of one process, or all of them, had in some time.
+type Part struct {
+	Acquired  []int // by worker; these and the next do not count in the lead
+	GaveUp    int   // how often the policy, or Options.Wait, ended before there was a lock
+	Commands  int64 // that were sent
+	Length    time.Duration
+	Waits     turns.Waits   // of every Obtain
+	Late      time.Duration // see lateness
+	Watched   time.Duration
+	ServerCPU time.Duration // that the server has used, which only who asks it can enter
+}
+
+// Join enters what another process has seen of the same time: its workers come behind those that are there.
+func (p *Part) Join(other Part) {
+	p.Acquired = append(p.Acquired, other.Acquired...)
+	p.sum(other)
+	p.Length = max(p.Length, other.Length)
+}
+
+// Add enters another time of the same workers.
+func (p *Part) Add(other Part) {
+	if p.Acquired == nil {
+		p.Acquired = make([]int, len(other.Acquired))
+	}
+	for i, n := range other.Acquired {
+		p.Acquired[i] += n
+	}
+	p.sum(other)
+	p.Length += other.Length
+}
+
+func (p *Part) sum(other Part) {
+	p.GaveUp += other.GaveUp
+	p.Waits.Join(other.Waits)
+	p.Commands += other.Commands
+	p.Late += other.Late
+	p.Watched += other.Watched
+	p.ServerCPU += other.ServerCPU
+}
+
+// Locks is how many locks all workers had.
+func (p *Part) Locks() (n int) {
+	for _, of := range p.Acquired {
+		n += of
+	}
+	return n
+}
+
+// PerSecond is how many locks were had in a second.
+func (p *Part) PerSecond() float64 {
+	if p.Length <= 0 {
+		return 0
+	}
+	return float64(p.Locks()) / p.Length.Seconds()
+}
+
+// CommandsEach is how many commands were sent for each lock.
+func (p *Part) CommandsEach() float64 { return float64(p.Commands) / float64(max(p.Locks(), 1)) }
+
+// CPUEach is how much time the server has used for each lock.
+func (p *Part) CPUEach() time.Duration { return p.ServerCPU / time.Duration(max(p.Locks(), 1)) }
+
+// Fairness is Jain's index of what the workers had: 1 if all had as much, 1/n if one had it all, 0 if nobody had anything.
+func (p *Part) Fairness() float64 {
 	var sum, squares float64
-	for _, n := range shares {
+	for _, n := range p.Acquired {
 		x := float64(n)
 		sum += x
 		squares += x * x
@@ -22,19 +82,21 @@ func Fairness(shares []int) float64 {
 	if squares == 0 {
 		return 0
 	}
-	return sum * sum / (float64(len(shares)) * squares)
+	return sum * sum / (float64(len(p.Acquired)) * squares)
 }
 
-// Scripts counts the scripts that a Redis client runs from now on, which is all that a Client sends for a lock.
-func Scripts(rdb interface{ AddHook(redis.Hook) }) *atomic.Int64 {
-	n := new(atomic.Int64)
-	rdb.AddHook(cli.Around(func(_ context.Context, cmds []redis.Cmder, send func([]redis.Cmder) error) error {
-		for _, cmd := range cmds {
-			if name := cmd.Name(); name == "evalsha" || name == "eval" {
-				n.Add(1)
-			}
-		}
-		return send(cmds)
-	}))
-	return n
+const (
+	probePause = 5 * time.Millisecond
+	punctual   = time.Millisecond // by how much every timer is late
+)
+
+// lateness finds out whether this process gets a processor when it wants one. Until ctx ends it sleeps for a moment again and again.
+// It returns for how long in all it was late when it woke up, of the time that it has watched.
+func lateness(ctx context.Context, sleep func(context.Context, time.Duration) bool) (late, watched time.Duration) {
+	for began := time.Now(); sleep(ctx, probePause); began = time.Now() {
+		slept := time.Since(began)
+		watched += slept
+		late += max(0, slept-probePause-punctual)
+	}
+	return late, watched
 }

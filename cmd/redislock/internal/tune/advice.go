@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/measure"
 )
 
 // advice says in sentences which policy to take, and which is the worst.
@@ -49,7 +51,7 @@ func listed(names []string) string {
 // because says in which of the metrics the best policy is better than another one, and in which it is not.
 func (r *ranking) because(bad int) string {
 	var gains, losses []string
-	better := func(m metric, good, bad *part) string {
+	better := func(m metric, good, bad *measure.Part) string {
 		return m.better(good, bad, m.of(bad, r.floor)/m.of(good, r.floor))
 	}
 	a, b := &r.results[0].all, &r.results[bad].all
@@ -73,7 +75,7 @@ func (r *ranking) because(bad int) string {
 	return text
 }
 
-func shorterWaits(good, bad *part, ratio float64) string {
+func shorterWaits(good, bad *measure.Part, ratio float64) string {
 	if _, bound := good.Waits.Quantile(.99); bound {
 		return "" // nobody knows how long it is
 	}
@@ -85,7 +87,9 @@ func shorterWaits(good, bad *part, ratio float64) string {
 }
 
 // inVain is the share of those who gave up, of a hundred.
-func inVain(s *part) float64 { return 100 * float64(s.GaveUp) / float64(max(s.GaveUp+s.acquired(), 1)) }
+func inVain(s *measure.Part) float64 {
+	return 100 * float64(s.GaveUp) / float64(max(s.GaveUp+s.Locks(), 1))
+}
 
 // times writes a ratio.
 func times(ratio float64) string {

@@ -1,27 +1,11 @@
 package tune
 
 import (
-	"context"
 	"fmt"
 	"runtime"
-	"time"
-)
 
-const (
-	probePause = 5 * time.Millisecond
-	punctual   = time.Millisecond // by how much every timer is late
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/measure"
 )
-
-// lateness finds out whether this process gets a processor when it wants one. Until ctx ends it sleeps for a moment again and again.
-// It returns for how long in all it was late when it woke up, of the time that it has watched.
-func lateness(ctx context.Context, sleep func(context.Context, time.Duration) bool) (late, watched time.Duration) {
-	for began := time.Now(); sleep(ctx, probePause); began = time.Now() {
-		slept := time.Since(began)
-		watched += slept
-		late += max(0, slept-probePause-punctual)
-	}
-	return late, watched
-}
 
 // A business says how much the machine had to do while the load was played.
 type business struct {
@@ -34,16 +18,17 @@ const (
 	mostOwn  = 0.80
 )
 
-// businessOf looks at all that was played.
-func businessOf(all part, here time.Duration) business {
-	b := business{}
-	if all.Watched > 0 {
-		b.Late = float64(all.Late) / float64(all.Watched)
+// business looks at all that was played.
+func (c *contest) business() business {
+	var all measure.Part
+	for i := range c.results {
+		all.Late += c.results[i].all.Late
+		all.Watched += c.results[i].all.Watched
 	}
-	if all.Length > 0 {
-		b.Own = float64(all.CPU+here) / (float64(all.Length) * float64(runtime.NumCPU()))
+	return business{
+		Late: float64(all.Late) / float64(max(all.Watched, 1)),
+		Own:  float64(c.used) / (float64(max(c.took, 1)) * float64(runtime.NumCPU())),
 	}
-	return b
 }
 
 // warnings says why nothing can be concluded; there are none if something can.

@@ -1,36 +1,14 @@
 package tune
 
 import (
-	"context"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
-)
 
-// What is late beyond what every timer is counts, and nothing else does.
-func TestLateness(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		delays := []time.Duration{0, punctual, 10 * ms, 40 * ms}
-		late, watched := lateness(t.Context(), func(_ context.Context, d time.Duration) bool {
-			if len(delays) == 0 {
-				return false
-			}
-			time.Sleep(d + delays[0])
-			delays = delays[1:]
-			return true
-		})
-		if late != 50*ms-2*punctual || watched != 4*probePause+50*ms+punctual {
-			t.Errorf("late for %v of %v", late, watched)
-		}
-		b := businessOf(part{Late: late, Watched: watched, Length: time.Second}, 0)
-		if all := b.warnings(); len(all) != 1 || !strings.Contains(all[0], "too busy to conclude") {
-			t.Errorf("warnings %q", all)
-		}
-	})
-}
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/measure"
+)
 
 func TestWarnings(t *testing.T) {
 	t.Parallel()
@@ -48,18 +26,14 @@ func TestWarnings(t *testing.T) {
 
 func TestBusiness(t *testing.T) {
 	t.Parallel()
-	if b := businessOf(part{}, 0); b.Late != 0 || b.Own != 0 {
+	if b := (&contest{}).business(); b.Late != 0 || b.Own != 0 {
 		t.Errorf("of nothing: %+v", b)
 	}
-	before := processCPU()
-	for began := time.Now(); time.Since(began) < 10*time.Second && processCPU()-before < 20*ms; {
-		_ = strings.Repeat("x", 1000)
-	}
-	used := processCPU() - before
-	if used < 20*ms {
-		t.Fatalf("this process has used %v", used)
-	}
-	if b := businessOf(part{CPU: used, Length: used}, used); b.Own <= 0 || b.Own > 2 {
-		t.Errorf("the load has used %v of the machine", b.Own)
+	c := contest{used: time.Second, took: 2 * time.Second, results: []result{
+		{all: measure.Part{Late: 10 * ms, Watched: 50 * ms}},
+		{all: measure.Part{Late: 20 * ms, Watched: 50 * ms}},
+	}}
+	if got, want := c.business(), (business{Late: .3, Own: .5 / float64(runtime.NumCPU())}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/measure"
 	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
@@ -22,27 +23,31 @@ func (t *tune) url(conn *cli.Conn) string {
 	return cli.DefaultRedis
 }
 
+// A contest is what was seen of all policies.
+type contest struct {
+	results []result
+	used    time.Duration // of the processors by the load
+	took    time.Duration
+}
+
 // compete has the policies play, slice by slice, in each round in another order.
-func (t *tune) compete(ctx context.Context, srv *server, screen *cli.Screen) ([]result, error) {
-	s := setup{
-		URL: t.url(srv.Conn), Prefix: srv.Prefix, Pattern: t.pattern, Mark: srv.mark, Load: t.load, TTL: t.ttl(),
+func (t *tune) compete(ctx context.Context, srv *server, screen *cli.Screen) (c contest, err error) {
+	s := setup{URL: t.url(srv.Conn), Prefix: srv.Prefix, Mark: srv.mark, Wait: t.wait, Load: t.load}
+	s.Load.Names = srv.names
+	for _, one := range t.policies {
+		s.Policies = append(s.Policies, one.Spec)
+		c.results = append(c.results, result{policy: one})
 	}
-	results := make([]result, len(t.policies))
-	for i, p := range t.policies {
-		s.Policies = append(s.Policies, p.Spec)
-		results[i].policy = p
-	}
-	playing, end := context.WithCancel(ctx)
-	all, err := startPlayers(playing, s)
-	defer all.wait()
-	defer end()
+	began := time.Now()
+	all, err := startPlayers(ctx, s, t.processes)
+	defer func() { c.used, c.took = all.stop(), time.Since(began) }()
 	if err != nil {
-		return nil, err
+		return c, err
 	}
 	ends := time.Now().Add(t.plan.total(len(t.policies)))
 	for round := range t.plan.Rounds + 1 {
 		for _, i := range rand.Perm(len(t.policies)) {
-			o := order{Policy: i, Round: round, Lead: t.plan.lead(), Length: t.plan.Slice}
+			o := order{i, measure.Slice{Round: round, Lead: t.plan.lead(), Length: t.plan.Slice}}
 			if round == 0 { // it connects and loads scripts, and does not count
 				o.Lead, o.Length = 0, min(o.Length/4, leastSlice)
 				ends = ends.Add(o.Length)
@@ -51,38 +56,38 @@ func (t *tune) compete(ctx context.Context, srv *server, screen *cli.Screen) ([]
 			seen, err := srv.play(ctx, all, o)
 			progress()
 			if err != nil {
-				return nil, err
+				return c, err
 			}
 			if round > 0 {
-				results[i].add(seen)
+				c.results[i].add(seen)
 			}
 		}
 	}
-	return results, nil
+	return c, nil
 }
 
 // play plays a slice when the one before it has left nothing behind.
-func (s *server) play(ctx context.Context, all players, o order) (seen part, err error) {
+func (s *server) play(ctx context.Context, all *players, o order) (seen measure.Part, err error) {
 	if err := s.settle(ctx); err != nil {
-		return part{}, err
+		return seen, err
 	}
-	window := make(chan time.Duration, 1)
+	used := make(chan time.Duration, 1)
 	watching, stop := context.WithCancel(ctx)
-	go func() { window <- s.watch(watching, o) }()
-	if seen, err = all.play(ctx, o); err != nil {
+	go func() { used <- s.watch(watching, o.Slice) }()
+	if seen, err = all.play(o); err != nil {
 		stop()
 	}
-	seen.serverCPU = <-window
+	seen.ServerCPU = <-used
 	stop()
 	return seen, err
 }
 
 // watch says what the server uses in a slice, without its lead.
-func (s *server) watch(ctx context.Context, o order) time.Duration {
-	pace.Sleep(ctx, o.Lead)
+func (s *server) watch(ctx context.Context, slice measure.Slice) time.Duration {
+	pace.Sleep(ctx, slice.Lead)
 	before := s.used(ctx)
-	pace.Sleep(ctx, o.Length-o.Lead)
-	return s.used(ctx).cpu - before.cpu
+	pace.Sleep(ctx, slice.Length-slice.Lead)
+	return s.used(ctx) - before
 }
 
 // tell shows how far it is, until the function is called that it returns.

@@ -2,31 +2,17 @@ package tune
 
 import (
 	"bufio"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"math/rand/v2"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/measure"
 )
-
-// A load is what the user's program does with its locks.
-type load struct {
-	Holds     []time.Duration // how long a lock is held: one of these, at random
-	Keys      int             // of each lock
-	Of        int             // how many keys there are
-	Workers   int             // in all processes together
-	Readers   float64         // the share of locks that only read
-	Think     time.Duration   // between two locks of a worker
-	Wait      time.Duration   // how long an Obtain may wait; 0: as long as it likes
-	Processes int
-}
 
 const (
 	mostWorkers   = 10_000
@@ -34,19 +20,18 @@ const (
 	mostOf        = 10_000
 	mostProcesses = 64
 	mostHold      = time.Hour
-	mostHolds     = 1_000_000
 )
 
-// check says what is wrong with the load.
-func (l *load) check() error {
+// checkLoad says what is wrong with the load.
+func (t *tune) checkLoad() error {
 	for _, n := range []struct {
 		flag        string
 		value, most int
 	}{
-		{"workers", l.Workers, mostWorkers},
-		{"keys", l.Keys, mostKeys},
-		{"of", l.Of, mostOf},
-		{"processes", l.Processes, mostProcesses},
+		{"workers", t.load.Workers, mostWorkers},
+		{"keys", t.load.Keys, mostKeys},
+		{"of", t.of, mostOf},
+		{"processes", t.processes, mostProcesses},
 	} {
 		if n.value < 1 || n.value > n.most {
 			return cli.Usagef("--%s %d is not from 1 to %d", n.flag, n.value, n.most)
@@ -55,18 +40,18 @@ func (l *load) check() error {
 	for _, d := range []struct {
 		flag  string
 		value time.Duration
-	}{{"think", l.Think}, {"wait", l.Wait}} {
+	}{{"think", t.load.Think}, {"wait", t.wait}} {
 		if d.value < 0 || d.value > mostHold {
 			return cli.Usagef("--%s %s is not from 0 to %s", d.flag, d.value, mostHold)
 		}
 	}
 	switch {
-	case l.Keys > l.Of:
-		return cli.Usagef("--keys %d is more than there are: --of %d", l.Keys, l.Of)
-	case l.Processes > l.Workers:
-		return cli.Usagef("--processes %d is more than --workers %d: each process needs a worker", l.Processes, l.Workers)
-	case !(l.Readers >= 0 && l.Readers <= 1): // not a number, either
-		return cli.Usagef("--readers %v is not a share from 0 to 1", l.Readers)
+	case t.load.Keys > t.of:
+		return cli.Usagef("--keys %d is more than there are: --of %d", t.load.Keys, t.of)
+	case t.processes > t.load.Workers:
+		return cli.Usagef("--processes %d is more than --workers %d: each process needs a worker", t.processes, t.load.Workers)
+	case !(t.load.Readers >= 0 && t.load.Readers <= 1): // not a number, either
+		return cli.Usagef("--readers %v is not a share from 0 to 1", t.load.Readers)
 	}
 	return nil
 }
@@ -109,9 +94,7 @@ func parseHolds(r io.Reader) (holds []time.Duration, err error) {
 		if err := checkHold(d); err != nil {
 			return nil, fmt.Errorf("line %d: %w", number, err)
 		}
-		if holds = append(holds, d); len(holds) > mostHolds {
-			return nil, fmt.Errorf("line %d: there are more than %d hold times", number, mostHolds)
-		}
+		holds = append(holds, d)
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("line %d: %w", number+1, err)
@@ -130,35 +113,13 @@ func shortened(text string) string {
 	return cli.Text(text)
 }
 
-// sampled returns at most n hold times that are spread as all of them are: every process is sent them.
-func sampled(holds []time.Duration, n int) []time.Duration {
-	if len(holds) <= n {
-		return holds
-	}
-	sorted := slices.Sorted(slices.Values(holds))
-	some := make([]time.Duration, n)
-	for i := range some {
-		some[i] = sorted[(2*i+1)*len(sorted)/(2*n)]
-	}
-	return some
-}
-
-// mean is the mean hold time.
-func (l *load) mean() time.Duration {
-	var sum float64
-	for _, d := range l.Holds {
-		sum += float64(d) / float64(len(l.Holds))
-	}
-	return time.Duration(sum)
-}
-
 // rotation is about how long it takes until each worker has had a turn, if nobody wastes any time. About half of the
 // locks that could be held at once are: the keys of a lock are drawn at random.
-func (l *load) rotation() time.Duration {
-	atOnce := math.Max(1, float64(l.Of)/float64(2*l.Keys))
+func rotation(l *measure.Load, of int) time.Duration {
+	atOnce := math.Max(1, float64(of)/float64(2*l.Keys))
 	atOnce = math.Min(atOnce, float64(l.Workers))
 	turns := float64(l.Workers) / atOnce
-	return time.Duration(math.Min(turns*float64(l.mean())+float64(l.Think), float64(24*time.Hour)))
+	return time.Duration(math.Min(turns*float64(l.Mean())+float64(l.Think), float64(24*time.Hour)))
 }
 
 // A plan says for how long each policy plays, and how often.
@@ -176,9 +137,10 @@ const (
 	mostTime    = 24 * time.Hour
 )
 
-// planFor divides the time among so many policies. With total 0 it takes as long as it has to.
-func planFor(total time.Duration, policies int, l *load) (plan, error) {
-	least, usual := max(leastSlice, l.rotation()*3/2), max(2*leastSlice, l.rotation()*3)
+// planFor divides the time among so many policies, with slices in which every worker can have a turn. With total 0 it takes as
+// long as it has to.
+func planFor(total time.Duration, policies int, turn time.Duration) (plan, error) {
+	least, usual := max(leastSlice, turn*3/2), max(2*leastSlice, turn*3)
 	all := time.Duration(policies)
 	if total == 0 {
 		total = max(usualTime, all*usualRounds*usual)
@@ -203,33 +165,6 @@ func (p plan) total(policies int) time.Duration {
 	return time.Duration(p.Rounds*policies) * p.Slice
 }
 
-// A draw makes the choices of one worker in one slice. They are the same for every policy.
-type draw struct{ *rand.Rand }
-
-func newDraw(round, worker int) draw {
-	return draw{rand.New(rand.NewPCG(uint64(round), uint64(worker)))}
-}
-
-// keys draws so many different ones of all names.
-func (d draw) keys(names []string, n int) []string {
-	chosen := make([]string, 0, n)
-	if n > len(names)/2 {
-		for _, i := range d.Perm(len(names))[:n] {
-			chosen = append(chosen, names[i])
-		}
-		return chosen
-	}
-	for len(chosen) < n {
-		if name := names[d.IntN(len(names))]; !slices.Contains(chosen, name) {
-			chosen = append(chosen, name)
-		}
-	}
-	return chosen
-}
-
-// hold draws a hold time.
-func (d draw) hold(l *load) time.Duration { return l.Holds[d.IntN(len(l.Holds))] }
-
 // namesOf makes the names of n keys from a pattern with one %d.
 func namesOf(pattern string, n int) ([]string, error) {
 	before, after, found := strings.Cut(pattern, "%d")
@@ -242,6 +177,3 @@ func namesOf(pattern string, n int) ([]string, error) {
 	}
 	return names, nil
 }
-
-// of is how many keys there are if nothing is said: for each key of a lock ten.
-func defaultOf(given, keys int) int { return cmp.Or(given, min(10*keys, mostOf)) }

@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/measure"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
@@ -29,30 +28,14 @@ func TestReadHolds(t *testing.T) {
 	}
 }
 
-func TestSampledHolds(t *testing.T) {
-	t.Parallel()
-	var all []time.Duration
-	for i := range 10_000 {
-		all = append(all, time.Duration(i)*ms)
-	}
-	some := sampled(all, 100)
-	l := load{Holds: some}
-	if len(some) != 100 || l.mean() < 4900*ms || l.mean() > 5100*ms || some[0] > 100*ms || some[99] < 9900*ms {
-		t.Errorf("%d hold times from %v to %v, %v on the average", len(some), some[0], some[len(some)-1], l.mean())
-	}
-	if few := sampled(all[:5], 100); len(few) != 5 {
-		t.Errorf("%d of 5", len(few))
-	}
-}
-
 func TestPlan(t *testing.T) {
 	t.Parallel()
-	small := load{Holds: []time.Duration{2 * ms}, Keys: 1, Of: 2, Workers: 8}
-	crowd := load{Holds: []time.Duration{20 * ms}, Keys: 3, Of: 30, Workers: 64}
-	slow := load{Holds: []time.Duration{time.Hour}, Keys: 1, Of: 1, Workers: 10_000}
+	small := rotation(&measure.Load{Holds: []time.Duration{2 * ms}, Keys: 1, Workers: 8}, 2)
+	crowd := rotation(&measure.Load{Holds: []time.Duration{20 * ms}, Keys: 3, Workers: 64}, 30)
+	slow := rotation(&measure.Load{Holds: []time.Duration{time.Hour}, Keys: 1, Workers: 10_000}, 1)
 	for _, tt := range []struct {
 		name     string
-		l        load
+		turn     time.Duration
 		total    time.Duration
 		policies int
 		want     string
@@ -67,7 +50,7 @@ func TestPlan(t *testing.T) {
 		{"much too slow", slow, time.Hour, 4, "error"},
 		{"much too slow for ever", slow, 0, 20, "error"},
 	} {
-		p, err := planFor(tt.total, tt.policies, &tt.l)
+		p, err := planFor(tt.total, tt.policies, tt.turn)
 		got := fmt.Sprint(p)
 		if err != nil {
 			got = "error"
@@ -78,29 +61,9 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-func TestDraw(t *testing.T) {
+func TestNamesOf(t *testing.T) {
 	t.Parallel()
-	names := check.Must[[]string](t)(namesOf("a%db", 10))
-	if names[0] != "a1b" || names[9] != "a10b" {
+	if names := check.Must[[]string](t)(namesOf("a%db", 10)); len(names) != 10 || names[0] != "a1b" || names[9] != "a10b" {
 		t.Errorf("names %q", names)
-	}
-	seen := map[string]int{}
-	for n := 1; n <= 10; n++ {
-		for round := range 50 {
-			one, two, other := newDraw(round, 1), newDraw(round, 1), newDraw(round, 2)
-			keys := one.keys(names, n)
-			if diff := cmp.Diff(keys, two.keys(names, n)); diff != "" {
-				t.Fatalf("policies do not play the same: %s", diff)
-			}
-			if sorted := slices.Compact(slices.Sorted(slices.Values(keys))); len(sorted) != n {
-				t.Fatalf("%d of %q", n, keys)
-			}
-			if n == 1 {
-				seen[keys[0]+other.keys(names, n)[0]]++
-			}
-		}
-	}
-	if len(seen) < 20 {
-		t.Errorf("workers have the same keys: %v", seen)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/measure"
 	"github.com/seed-14de3678/redislock/internal/plot"
 )
 
@@ -37,7 +38,7 @@ func (r *ranking) picture() ([]byte, error) {
 }
 
 // waitPoints are the quantiles that there are. Below the floor there is nothing to see.
-func waitPoints(s *part, floor time.Duration) (points []plot.Point) {
+func waitPoints(s *measure.Part, floor time.Duration) (points []plot.Point) {
 	for _, one := range drawn {
 		d, bound := s.Waits.Quantile(1 - 1/one)
 		points = append(points, plot.Point{At: one, Value: float64(max(d, floor/10)) / float64(time.Microsecond)})
@@ -52,10 +53,10 @@ func waitPoints(s *part, floor time.Duration) (points []plot.Point) {
 func yieldPoint(r *result) plot.Point {
 	rates := make([]float64, len(r.slices))
 	for i := range r.slices {
-		rates[i] = atLeast(r.slices[i].perSecond())
+		rates[i] = atLeast(r.slices[i].PerSecond())
 	}
 	low, high := quartiles(rates)
-	return plot.Point{At: twoDigits(atLeast(r.all.commandsEach())), Value: atLeast(r.all.perSecond()), Low: low, High: high}
+	return plot.Point{At: twoDigits(atLeast(r.all.CommandsEach())), Value: atLeast(r.all.PerSecond()), Low: low, High: high}
 }
 
 // atLeast gives a value a place on a logarithmic axis.

@@ -13,18 +13,24 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/measure"
 )
 
-// players are the processes of the load.
-type players []*playing
+// Players are the processes of the load.
+type players struct {
+	all []*playing
+	ctx context.Context // with which they end
+	end context.CancelCauseFunc
+}
 
 // A playing is one process of the load, as the command sees it.
 type playing struct {
-	cmd   *exec.Cmd
-	in    io.WriteCloser
-	parts chan part    // what it says; closed when it has ended
-	said  bytes.Buffer // on its standard error; read when it has ended
-	err   error        // of its end; read when it has ended
+	cmd     *exec.Cmd
+	in      io.WriteCloser
+	orders  *json.Encoder
+	out     io.Reader
+	answers *json.Decoder
+	said    bytes.Buffer // on its standard error; read when it has ended
 }
 
 const (
@@ -32,83 +38,84 @@ const (
 	leaving  = 10 * time.Second // how long it may take to release what it holds
 )
 
-// startPlayers starts the processes and waits until each of them can play. They end with ctx: [players.wait] waits for that, also
-// after an error.
-func startPlayers(ctx context.Context, s setup) (all players, err error) {
+// startPlayers starts so many processes and waits until each of them can play. They end with ctx, or by
+// [players.stop], which is to be called also after an error.
+func startPlayers(ctx context.Context, s setup, processes int) (*players, error) {
+	all := &players{}
+	all.ctx, all.end = context.WithCancelCause(ctx)
 	program, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("start the load: %w", err)
+		return all, fmt.Errorf("start the load: %w", err)
 	}
-	workers, processes := s.Load.Workers, s.Load.Processes
-	for i := range processes {
-		p, err := startPlaying(ctx, program)
+	for range processes {
+		p, err := startPlaying(all.ctx, program)
 		if err != nil {
 			return all, fmt.Errorf("start the load: %w", err)
 		}
-		all = append(all, p)
-		s.First = workers * i / processes
-		s.Load.Workers = workers*(i+1)/processes - s.First
-		if err := p.tell(s); err != nil {
-			return all, err
-		}
+		all.all = append(all.all, p)
 	}
-	_, err = all.collect(ctx, patience)
+	workers := s.Load.Workers
+	_, err = all.ask(patience, func(i int) any {
+		s.Load.First = workers * i / processes
+		s.Load.Workers = workers*(i+1)/processes - s.Load.First
+		return s
+	})
 	return all, err
 }
 
 // startPlaying starts a process that ends with ctx: then its standard input does.
-func startPlaying(ctx context.Context, program string) (*playing, error) {
-	p := &playing{cmd: exec.CommandContext(ctx, program, playerName), parts: make(chan part)}
+func startPlaying(ctx context.Context, program string) (p *playing, err error) {
+	p = &playing{cmd: exec.CommandContext(ctx, program, playerName)}
 	p.cmd.Stderr, p.cmd.WaitDelay = &p.said, leaving
 	p.cmd.Cancel = func() error { return p.in.Close() }
-	in, err := p.cmd.StdinPipe()
-	if err != nil {
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
-	p.in = in
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
+	if p.out, err = p.cmd.StdoutPipe(); err != nil {
 		return nil, err
 	}
-	if err := p.cmd.Start(); err != nil {
-		return nil, err
-	}
-	go p.listen(out)
-	return p, nil
+	p.orders, p.answers = json.NewEncoder(p.in), json.NewDecoder(p.out)
+	return p, p.cmd.Start()
 }
 
-// listen passes on what the process says until it has ended.
-func (p *playing) listen(out io.Reader) {
-	defer close(p.parts)
-	in := json.NewDecoder(out)
-	for said := (part{}); in.Decode(&said) == nil; said = (part{}) {
-		p.parts <- said
-	}
-	_, _ = io.Copy(io.Discard, out) // a process that talks nonsense is not to be held up by it
-	p.err = p.cmd.Wait()
+// play has all processes play a slice, and puts together what they have seen.
+func (all *players) play(o order) (measure.Part, error) {
+	return all.ask(o.Length+patience, func(int) any { return o })
 }
 
-// tell says something to the process.
-func (p *playing) tell(what any) error {
-	if err := json.NewEncoder(p.in).Encode(what); err != nil {
-		return p.ended()
-	}
-	return nil
-}
-
-// ended says how a process has ended that was not to end.
-func (p *playing) ended() error {
-	late := time.After(patience)
-	for isThere := true; isThere; {
-		select {
-		case _, isThere = <-p.parts:
-		case <-late:
-			return errors.New("a process of the load reads nothing any more")
+// ask tells each process something, and puts together what they answer. If they take too long all of them are ended, and
+// with them their output.
+func (all *players) ask(within time.Duration, what func(i int) any) (whole measure.Part, err error) {
+	late := time.AfterFunc(within, func() { all.end(errors.New("a process of the load does not answer")) })
+	defer late.Stop()
+	for i, p := range all.all {
+		if p.orders.Encode(what(i)) != nil {
+			return whole, all.failure(p)
 		}
 	}
+	for _, p := range all.all {
+		var said answer
+		if p.answers.Decode(&said) != nil || all.ctx.Err() != nil {
+			return whole, all.failure(p)
+		}
+		if err := said.err(); err != nil {
+			return whole, err
+		}
+		whole.Join(said.Seen)
+	}
+	return whole, nil
+}
+
+// failure says why a process has ended that was not to end.
+func (all *players) failure(p *playing) error {
+	_ = p.in.Close() // it may be talking nonsense
+	err := p.wait()
+	if all.ctx.Err() != nil {
+		return context.Cause(all.ctx)
+	}
 	how := "by itself"
-	if p.err != nil {
-		how = p.err.Error()
+	if err != nil {
+		how = err.Error()
 	}
 	if said := strings.TrimSpace(p.said.String()); said != "" {
 		how += ": " + cli.Text(said)
@@ -116,45 +123,18 @@ func (p *playing) ended() error {
 	return fmt.Errorf("process %d of the load has ended, %s", p.cmd.Process.Pid, how)
 }
 
-// play has all processes play a slice, and puts together what they have seen.
-func (all players) play(ctx context.Context, o order) (part, error) {
-	for _, p := range all {
-		if err := p.tell(o); err != nil {
-			return part{}, err
-		}
-	}
-	return all.collect(ctx, o.Length+patience)
+// wait returns when the process has ended. Nobody wants any more what it says.
+func (p *playing) wait() error {
+	_, _ = io.Copy(io.Discard, p.out)
+	return p.cmd.Wait()
 }
 
-// collect waits for one answer of each process.
-func (all players) collect(ctx context.Context, within time.Duration) (whole part, err error) {
-	late := time.NewTimer(within)
-	defer late.Stop()
-	for _, p := range all {
-		select {
-		case said, isThere := <-p.parts:
-			switch {
-			case !isThere:
-				return part{}, p.ended()
-			case said.Status != 0:
-				return part{}, cli.Exit(said.Status, errors.New(said.Error))
-			case said.Error != "":
-				return part{}, errors.New(said.Error)
-			}
-			whole.join(said)
-		case <-late.C:
-			return part{}, fmt.Errorf("process %d of the load does not answer", p.cmd.Process.Pid)
-		case <-ctx.Done():
-			return part{}, context.Cause(ctx)
-		}
+// stop ends all processes, and returns when they have ended, and what they have used of the processors.
+func (all *players) stop() (used time.Duration) {
+	all.end(nil)
+	for _, p := range all.all {
+		_ = p.wait() // whatever it says, the slices are played
+		used += p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
 	}
-	return whole, nil
-}
-
-// wait returns when all processes have ended.
-func (all players) wait() {
-	for _, p := range all {
-		for range p.parts { // which nobody wants any more
-		}
-	}
+	return used
 }

@@ -13,72 +13,54 @@ import (
 // A result is what was seen of one policy.
 type result struct {
 	policy
-	slices []part
-	all    part        // all of them together
-	costs  [][]float64 // see costsOf; of a ranking
-	score  float64     // how many times as bad as the best; of a ranking
+	slices []measure.Part
+	all    measure.Part // all of them together
+	costs  [][]float64  // see costsOf; of a ranking
+	score  float64      // how many times as bad as the best; of a ranking
 }
 
 // add enters a slice.
-func (r *result) add(s part) {
+func (r *result) add(s measure.Part) {
 	r.slices = append(r.slices, s)
-	r.all.add(s)
+	r.all.Add(s)
 }
 
 // each divides among the locks that were had. A slice in which nobody had one counts as if there had been half a lock.
-func (p *part) each(sum float64) float64 { return sum / (float64(p.acquired()) + .5) }
-
-// perSecond is how many locks were had in a second.
-func (p *part) perSecond() float64 {
-	if p.Length <= 0 {
-		return 0
-	}
-	return float64(p.acquired()) / p.Length.Seconds()
-}
-
-// commandsEach is how many commands were sent for each lock.
-func (p *part) commandsEach() float64 {
-	return float64(p.Commands) / float64(max(p.acquired(), 1))
-}
-
-// cpuEach is how much time the server has used for each lock.
-func (p *part) cpuEach() time.Duration {
-	return p.serverCPU / time.Duration(max(p.acquired(), 1))
-}
+func each(s *measure.Part, sum float64) float64 { return sum / (float64(s.Locks()) + .5) }
 
 // A metric is what policies are compared by: the more, the worse.
 type metric struct {
-	of func(s *part, floor time.Duration) float64
+	of func(s *measure.Part, floor time.Duration) float64
 	// better says by how much a policy is better than another one, of whose metric its own is the better by this ratio.
-	better func(good, bad *part, ratio float64) string
+	better func(good, bad *measure.Part, ratio float64) string
 }
 
 // metrics are what there is to say about a policy. All but the last make up the score. That one is the longest waits: in a
 // single slice they are too much a matter of chance, and they follow from the mean wait and the fairness.
 var metrics = []metric{
 	{
-		func(s *part, _ time.Duration) float64 { return s.each(s.Length.Seconds()) },
-		func(_, _ *part, ratio float64) string { return times(ratio) + " as many acquisitions" },
+		func(s *measure.Part, _ time.Duration) float64 { return each(s, s.Length.Seconds()) },
+		func(_, _ *measure.Part, ratio float64) string { return times(ratio) + " as many acquisitions" },
 	},
 	{
 		waited,
-		func(_, _ *part, ratio float64) string { return times(ratio) + " less waiting for each lock" },
+		func(_, _ *measure.Part, ratio float64) string { return times(ratio) + " less waiting for each lock" },
 	},
 	{
-		func(s *part, _ time.Duration) float64 { return s.each(float64(max(s.Commands, 1))) },
-		func(good, bad *part, _ float64) string {
-			return fmt.Sprintf("%.1f commands fewer for each acquisition", bad.commandsEach()-good.commandsEach())
+		func(s *measure.Part, _ time.Duration) float64 { return each(s, float64(max(s.Commands, 1))) },
+		func(good, bad *measure.Part, _ float64) string {
+			return fmt.Sprintf("%.1f commands fewer for each acquisition", bad.CommandsEach()-good.CommandsEach())
 		},
 	},
 	{
-		func(s *part, _ time.Duration) float64 { return 1 / fairness(s) },
-		func(good, bad *part, _ float64) string {
+		func(s *measure.Part, _ time.Duration) float64 { return 1 / fairness(s) },
+		func(good, bad *measure.Part, _ float64) string {
 			return fmt.Sprintf("a fairness of %.2f instead of %.2f", fairness(good), fairness(bad))
 		},
 	},
 	{
-		func(s *part, _ time.Duration) float64 { return s.each(float64(s.acquired()+s.GaveUp) + .5) },
-		func(good, bad *part, _ float64) string {
+		func(s *measure.Part, _ time.Duration) float64 { return each(s, float64(s.Locks()+s.GaveUp)+.5) },
+		func(good, bad *measure.Part, _ float64) string {
 			return fmt.Sprintf("%.0f %% of its attempts in vain instead of %.0f %%", inVain(good), inVain(bad))
 		},
 	},
@@ -90,26 +72,23 @@ var scored = len(metrics) - 1
 
 // waited is for how many seconds was waited for each lock, by all workers together. Waits below the floor count as that: nobody
 // notices the difference.
-func waited(s *part, floor time.Duration) float64 {
-	return max(time.Duration(s.each(float64(s.Waits.Sum))), floor).Seconds()
+func waited(s *measure.Part, floor time.Duration) float64 {
+	return max(time.Duration(each(s, float64(s.Waits.Sum))), floor).Seconds()
 }
 
 // long is the wait in seconds that one in a hundred exceeds, with the same floor.
-func long(s *part, floor time.Duration) float64 {
+func long(s *measure.Part, floor time.Duration) float64 {
 	d, _ := s.Waits.Quantile(.99)
 	return max(d, floor).Seconds()
 }
 
 // fairness is never zero: if nobody has had anything all have had the same.
-func fairness(s *part) float64 {
-	if s.acquired() == 0 {
-		return 1 / float64(max(len(s.Acquired), 1))
-	}
-	return measure.Fairness(s.Acquired)
+func fairness(s *measure.Part) float64 {
+	return cmp.Or(s.Fairness(), 1/float64(max(len(s.Acquired), 1)))
 }
 
 // floorOf is below which the length of a wait makes no difference.
-func floorOf(l *load) time.Duration { return max(l.mean()/10, 100*time.Microsecond) }
+func floorOf(l *measure.Load) time.Duration { return max(l.Mean()/10, 100*time.Microsecond) }
 
 // costsOf are the logarithms of each metric, slice by slice, and at the end those of the geometric mean of the metrics that make up
 // the score.

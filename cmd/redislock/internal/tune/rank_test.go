@@ -8,19 +8,21 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/measure"
 )
 
 // seen makes a slice of a second, with as many waits as locks.
-func seen(acquired []int, commands int64, wait time.Duration, gaveUp int) part {
-	s := part{Acquired: acquired, Commands: commands, GaveUp: gaveUp, Length: time.Second}
-	for range s.acquired() {
+func seen(acquired []int, commands int64, wait time.Duration, gaveUp int) measure.Part {
+	s := measure.Part{Acquired: acquired, Commands: commands, GaveUp: gaveUp, Length: time.Second}
+	for range s.Locks() {
 		s.Waits.Add(wait, false)
 	}
 	return s
 }
 
 // A slicer makes a slice, and has values differ by chance.
-type slicer func(by func(float64) float64) part
+type slicer func(by func(float64) float64) measure.Part
 
 // played makes a result of slices that differ by chance, by some share.
 func played(name string, random *rand.Rand, rounds int, chance float64, s slicer) result {
@@ -33,7 +35,7 @@ func played(name string, random *rand.Rand, rounds int, chance float64, s slicer
 
 // usual is a slice of a policy with one worker.
 func usual(rate, commands, wait float64) slicer {
-	return func(by func(float64) float64) part {
+	return func(by func(float64) float64) measure.Part {
 		n := int(by(rate))
 		return seen([]int{n, n}, int64(by(commands*2*rate)), time.Duration(by(wait*float64(ms))), 0)
 	}
@@ -42,8 +44,10 @@ func usual(rate, commands, wait float64) slicer {
 func TestRanking(t *testing.T) {
 	t.Parallel()
 	a := usual(100, 2, 10)
-	nothing := func(func(float64) float64) part { return seen([]int{0, 0}, 10, 0, 500) }
-	unfair := func(by func(float64) float64) part { return seen([]int{int(by(200)), 0}, int64(by(400)), 10*ms, 0) }
+	nothing := func(func(float64) float64) measure.Part { return seen([]int{0, 0}, 10, 0, 500) }
+	unfair := func(by func(float64) float64) measure.Part {
+		return seen([]int{int(by(200)), 0}, int64(by(400)), 10*ms, 0)
+	}
 	for _, tt := range []struct {
 		name    string
 		slices  []slicer // of the policies a, b and c

@@ -3,7 +3,6 @@ package tune
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -30,67 +29,30 @@ type server struct {
 	silent string // why it does not tell what it has used; empty: it does
 }
 
-// A usage is what a server has done so far, for everybody.
-type usage struct {
-	cpu      time.Duration
-	commands int64
-}
-
-// used asks for it. After the first refusal nobody asks again.
-func (s *server) used(ctx context.Context) (sum usage) {
+// used asks how much processor time it has used so far, for everybody. After the first refusal nobody asks again.
+func (s *server) used(ctx context.Context) (sum time.Duration) {
 	if s.IsMini {
 		s.silent = "the server inside the program does not count it"
 	}
 	if s.silent != "" {
-		return usage{}
+		return 0
 	}
 	err := s.EachMaster(ctx, func(ctx context.Context, one *redis.Client) error {
-		text, err := one.InfoMap(ctx, "cpu", "stats").Result()
-		if err != nil {
-			return err
+		info, err := one.InfoMap(ctx, "cpu").Result()
+		for _, field := range []string{"used_cpu_user", "used_cpu_sys"} {
+			seconds, missing := strconv.ParseFloat(info["CPU"][field], 64)
+			if err == nil && missing != nil {
+				err = fmt.Errorf("it does not say %s", field)
+			}
+			sum += time.Duration(seconds * float64(time.Second))
 		}
-		return sum.read(text)
+		return err
 	})
 	if err != nil && ctx.Err() == nil {
 		s.silent = "INFO: " + err.Error()
-		return usage{}
+		return 0
 	}
 	return sum
-}
-
-// read adds the answer of one server.
-func (u *usage) read(info map[string]map[string]string) error {
-	for _, field := range []string{"used_cpu_user", "used_cpu_sys"} {
-		seconds, err := strconv.ParseFloat(info["CPU"][field], 64)
-		if err != nil {
-			return fmt.Errorf("it does not say %s", field)
-		}
-		u.cpu += time.Duration(seconds * float64(time.Second))
-	}
-	commands, err := strconv.ParseInt(info["Stats"]["total_commands_processed"], 10, 64)
-	if err != nil {
-		return errors.New("it does not say total_commands_processed")
-	}
-	u.commands += commands
-	return nil
-}
-
-// quiet is for how long one looks at what others do.
-const quiet = 300 * time.Millisecond
-
-// others says how busy a server is before the load begins; empty if it does not tell.
-func (s *server) others(ctx context.Context) string {
-	before, began := s.used(ctx), time.Now()
-	if s.silent != "" || !pace.Sleep(ctx, quiet) {
-		return ""
-	}
-	after := s.used(ctx)
-	if s.silent != "" {
-		return ""
-	}
-	spent := time.Since(began)
-	return fmt.Sprintf("before the load began, others took %.1f %% of a processor there, with %.0f commands a second",
-		100*float64(after.cpu-before.cpu)/float64(spent), max(0, float64(after.commands-before.commands)-2)/spent.Seconds())
 }
 
 // fits reports why a Cluster cannot lock the keys as one.
@@ -115,8 +77,9 @@ func (s *server) beside(name string) []string {
 // batch is how many keys are looked at with one pipeline.
 const batch = 250
 
-// standing calls found for everything that exists in the name of one of the keys.
-func (s *server) standing(ctx context.Context, found func(name, key string)) error {
+// unused makes sure that nobody has any of the keys, or something beside one.
+func (s *server) unused(ctx context.Context) error {
+	var found []string
 	for names := range slices.Chunk(s.names, batch) {
 		var asked []string
 		answers, err := s.RDB.Pipelined(ctx, func(pipe redis.Pipeliner) error {
@@ -133,21 +96,16 @@ func (s *server) standing(ctx context.Context, found func(name, key string)) err
 		}
 		for i, answer := range answers {
 			if n, ok := answer.(*redis.IntCmd); ok && n.Val() > 0 {
-				found(names[i*len(names)/len(asked)], asked[i])
+				found = append(found, asked[i])
 			}
 		}
 	}
-	return nil
-}
-
-// unused makes sure that nobody has any of the keys, or something beside one.
-func (s *server) unused(ctx context.Context) error {
-	var found []string
-	if err := s.standing(ctx, func(_, key string) { found = append(found, key) }); err != nil || len(found) == 0 {
-		return err
-	}
 	more := ""
-	if len(found) > 1 {
+	switch len(found) {
+	case 0:
+		return nil
+	case 1:
+	default:
 		more = fmt.Sprintf(", and %d more", len(found)-1)
 	}
 	return cli.Exit(cli.Failed, fmt.Errorf("the pattern touches keys that exist: %s%s; nothing was locked. Give a --pattern that nobody uses, or none",
@@ -174,11 +132,7 @@ func (s *server) settle(ctx context.Context) error {
 	client := s.Client()
 	defer client.Close()
 	for until := time.Now().Add(settling); ; {
-		var names []string
-		if err := s.standing(ctx, func(name, _ string) { names = append(names, name) }); err != nil {
-			return err
-		}
-		states, err := client.Inspect(ctx, slices.Compact(names)) // a line may have nothing but guards
+		states, err := client.Inspect(ctx, s.names)
 		if err != nil {
 			return err
 		}

@@ -17,10 +17,10 @@ func (r *ranking) table(silent string) []string {
 	for _, one := range r.results {
 		s, cpu := &one.all, "-"
 		if silent == "" {
-			cpu = cli.Duration(s.cpuEach())
+			cpu = cli.Duration(s.CPUEach())
 		}
-		lines = append(lines, fmt.Sprintf(rowFormat, one.Name, number(s.perSecond()), bounded(s.Waits.Quantile(.5)), bounded(s.Waits.Quantile(.99)),
-			bounded(s.Waits.Most, s.Waits.MostCut), number(s.commandsEach()), cpu, fmt.Sprintf("%.2f", measure.Fairness(s.Acquired)),
+		lines = append(lines, fmt.Sprintf(rowFormat, one.Name, number(s.PerSecond()), bounded(s.Waits.Quantile(.5)), bounded(s.Waits.Quantile(.99)),
+			bounded(s.Waits.Most, s.Waits.MostCut), number(s.CommandsEach()), cpu, fmt.Sprintf("%.2f", s.Fairness()),
 			fmt.Sprint(s.GaveUp), fmt.Sprintf("%.2f", one.score)))
 	}
 	return lines
@@ -50,10 +50,10 @@ func number(v float64) string {
 func legend(silent string) []string {
 	lines := []string{
 		"WAIT is that of every Obtain; >: it was cut short by the end of its slice. COMMANDS are those",
-		"that the load has sent for each lock, Release included. CPU EACH is what the server has used.",
-		"FAIR is Jain's index: 1 if all workers had as many locks, 1/workers if one had them all. SCORE is",
-		"how many times as bad as the best: the geometric mean of the time, the waiting, the commands and",
-		"the attempts for each lock, and of unfairness.",
+		"that the load has sent for each lock, Release included. CPU EACH is what the server has used, for",
+		"others too. FAIR is Jain's index: 1 if all workers had as many locks, 1/workers if one had them all.",
+		"SCORE is how many times as bad as the best: the geometric mean of the time, the waiting, the",
+		"commands and the attempts for each lock, and of unfairness.",
 	}
 	if silent != "" {
 		lines = append(lines, "CPU EACH is not known: "+silent+".")
@@ -67,18 +67,18 @@ const barWidth = 48
 // A chart has a bar for each policy, as long as its value is great.
 type chart struct {
 	title string
-	value func(s *part) (v float64, text string)
+	value func(s *measure.Part) (v float64, text string)
 }
 
 // charts are what is drawn with bars. The last one is of what the server may not tell.
 var charts = []chart{
-	{"locks a second", func(s *part) (float64, string) { return s.perSecond(), number(s.perSecond()) }},
-	{"p99 of the wait", func(s *part) (float64, string) {
+	{"locks a second", func(s *measure.Part) (float64, string) { return s.PerSecond(), number(s.PerSecond()) }},
+	{"p99 of the wait", func(s *measure.Part) (float64, string) {
 		p99, bound := s.Waits.Quantile(.99)
 		return float64(p99), bounded(p99, bound)
 	}},
-	{"commands for each lock", func(s *part) (float64, string) { return s.commandsEach(), number(s.commandsEach()) }},
-	{"CPU of the server for each lock", func(s *part) (float64, string) { return float64(s.cpuEach()), cli.Duration(s.cpuEach()) }},
+	{"commands for each lock", func(s *measure.Part) (float64, string) { return s.CommandsEach(), number(s.CommandsEach()) }},
+	{"CPU of the server for each lock", func(s *measure.Part) (float64, string) { return float64(s.CPUEach()), cli.Duration(s.CPUEach()) }},
 }
 
 // bars draws a chart, in the order of the ranking.
@@ -120,8 +120,8 @@ func bar(share float64, width int, blocks string) string {
 	return text
 }
 
-// An answer is a result as JSON has it.
-type answer struct {
+// A row is a result as JSON has it.
+type row struct {
 	Policy       string   `json:"policy"`
 	Spec         string   `json:"spec"`
 	Rank         int      `json:"rank"`
@@ -137,29 +137,28 @@ type answer struct {
 	ServerCPUus  *float64 `json:"server_cpu_us"` // for each lock; null: not known
 	Fairness     float64  `json:"fairness"`
 	GaveUp       int      `json:"gave_up"`
-	Lost         int      `json:"lost"`
 	Slices       int      `json:"slices"`
 	Seconds      float64  `json:"seconds"`
 	Embedded     bool     `json:"embedded"`
 	Busy         bool     `json:"busy"` // the machine was too busy to conclude
 }
 
-// answers are all results, the best first.
-func (r *ranking) answers(silent string, embedded, busy bool) []answer {
-	var all []answer
+// rows are all results, the best first.
+func (r *ranking) rows(silent string, embedded, busy bool) []row {
+	var all []row
 	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 	for rank, one := range r.results {
 		s := &one.all
 		p50, _ := s.Waits.Quantile(.5)
 		p99, bound := s.Waits.Quantile(.99)
-		a := answer{
+		a := row{
 			Policy: one.Name, Spec: one.Spec, Rank: rank + 1, Verdict: r.verdict(rank), Score: one.score,
-			Acquired: s.acquired(), PerSecond: s.perSecond(), WaitP50ms: ms(p50), WaitP99ms: ms(p99), WaitP99Bound: bound,
-			WaitMaxms: ms(s.Waits.Most), CommandsEach: s.commandsEach(), Fairness: measure.Fairness(s.Acquired), GaveUp: s.GaveUp,
-			Lost: s.Lost, Slices: len(one.slices), Seconds: s.Length.Seconds(), Embedded: embedded, Busy: busy,
+			Acquired: s.Locks(), PerSecond: s.PerSecond(), WaitP50ms: ms(p50), WaitP99ms: ms(p99), WaitP99Bound: bound,
+			WaitMaxms: ms(s.Waits.Most), CommandsEach: s.CommandsEach(), Fairness: s.Fairness(), GaveUp: s.GaveUp,
+			Slices: len(one.slices), Seconds: s.Length.Seconds(), Embedded: embedded, Busy: busy,
 		}
 		if silent == "" {
-			us := float64(s.cpuEach()) / float64(time.Microsecond)
+			us := float64(s.CPUEach()) / float64(time.Microsecond)
 			a.ServerCPUus = &us
 		}
 		all = append(all, a)
@@ -178,15 +177,4 @@ func (r *ranking) verdict(rank int) string {
 		return "worst"
 	}
 	return ""
-}
-
-// notes are what else is to be known of the results.
-func (r *ranking) notes() (lines []string) {
-	for _, one := range r.results {
-		if lost := one.all.Lost; lost > 0 {
-			lines = append(lines, fmt.Sprintf("With %s, %d locks were gone when they were to be released: somebody has deleted or broken them, "+
-				"or a process stood still for longer than their ttl.", cli.Text(one.Name), lost))
-		}
-	}
-	return lines
 }

@@ -6,6 +6,7 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/measure"
 	"github.com/seed-14de3678/redislock/internal/count"
 )
 
@@ -47,16 +49,19 @@ queue, and those of --policy.`,
 
 // A tune is one run of the command.
 type tune struct {
-	redis    cli.Redis
-	load     load
-	hold     time.Duration
-	holds    string // a file
-	pattern  string
-	policies []policy
-	only     bool
-	total    time.Duration
-	picture  string
-	json     *bool
+	redis     cli.Redis
+	load      measure.Load
+	of        int // how many keys there are
+	processes int
+	wait      time.Duration // how long an Obtain may wait; 0: as long as it likes
+	hold      time.Duration
+	holds     string // a file
+	pattern   string
+	policies  []policy
+	only      bool
+	total     time.Duration
+	picture   string
+	json      *bool
 
 	plan plan
 }
@@ -69,12 +74,12 @@ func define(flags *pflag.FlagSet) cli.Action {
 	cli.Time(flags, &t.hold, "hold", 0, "how long a lock is held (default 20ms)")
 	flags.StringVar(&t.holds, "holds", "", "a `file` of hold times, one in a line, of which one is taken at random each time")
 	flags.IntVar(&t.load.Keys, "keys", 1, "how many keys a lock has")
-	flags.IntVar(&t.load.Of, "of", 0, "how many keys there are, of which those of a lock are taken at random (default: ten times --keys)")
+	flags.IntVar(&t.of, "of", 0, "how many keys there are, of which those of a lock are taken at random (default: ten times --keys)")
 	flags.IntVar(&t.load.Workers, "workers", 16, "how many want locks at the same time, in all processes together")
-	flags.IntVar(&t.load.Processes, "processes", 1, "in how many processes the workers are: each has a Client of its own")
+	flags.IntVar(&t.processes, "processes", 1, "in how many processes the workers are: each has a Client of its own")
 	flags.Float64Var(&t.load.Readers, "readers", 0, "the share of locks that only read, from 0 to 1")
 	cli.Time(flags, &t.load.Think, "think", 0, "how long a worker pauses from one lock to the next")
-	cli.Time(flags, &t.load.Wait, "wait", 0, "how long an Obtain waits at most (Options.Wait); 0: as long as its policy does")
+	cli.Time(flags, &t.wait, "wait", 0, "how long an Obtain waits at most (Options.Wait); 0: as long as its policy does")
 	flags.StringVar(&t.pattern, "pattern", "", "the names of the keys, such as orders:%d; nobody else may use them (default: names of its own)")
 	flags.Func("policy", "a `policy` to compare, such as mine=linear:25ms; may be repeated", func(text string) error {
 		p, err := parsePolicy(text)
@@ -96,8 +101,8 @@ func (t *tune) prepare(args []string) (err error) {
 	if err := t.prepareHolds(); err != nil {
 		return err
 	}
-	t.load.Of = defaultOf(t.load.Of, t.load.Keys)
-	if err := t.load.check(); err != nil {
+	t.of = cmp.Or(t.of, min(10*t.load.Keys, mostOf))
+	if err := t.checkLoad(); err != nil {
 		return err
 	}
 	if t.pattern != "" {
@@ -108,17 +113,15 @@ func (t *tune) prepare(args []string) (err error) {
 	if err := t.preparePolicies(); err != nil {
 		return err
 	}
-	if t.plan, err = planFor(t.total, len(t.policies), &t.load); err != nil {
+	if t.plan, err = planFor(t.total, len(t.policies), rotation(&t.load, t.of)); err != nil {
 		return err
 	}
+	t.load.TTL = max(15*time.Second, 2*t.plan.Slice) // nothing is lost unless a process stands still
 	if t.picture != "" {
 		return checkPicture(t.picture, len(t.policies))
 	}
 	return nil
 }
-
-// mostSent is how many hold times each process is sent.
-const mostSent = 1000
 
 func (t *tune) prepareHolds() (err error) {
 	switch {
@@ -126,7 +129,6 @@ func (t *tune) prepareHolds() (err error) {
 		return cli.Usagef("--hold and --holds both say how long a lock is held: give one of them")
 	case t.holds != "":
 		t.load.Holds, err = readHolds(t.holds)
-		t.load.Holds = sampled(t.load.Holds, mostSent)
 		return err
 	case t.hold == 0:
 		t.hold = 20 * time.Millisecond
@@ -143,18 +145,13 @@ const mostPolicies = 20
 
 func (t *tune) preparePolicies() (err error) {
 	if !t.only {
-		t.policies = append(standard(t.load.mean()), t.policies...)
+		t.policies = append(standard(t.load.Mean()), t.policies...)
 	}
 	if n := len(t.policies); n < 2 || n > mostPolicies {
 		return cli.Usagef("there are from 2 to %d policies to compare, not %d", mostPolicies, n)
 	}
 	t.policies, err = named(t.policies)
 	return err
-}
-
-// ttl is that of every lock: nothing is lost unless a process stands still.
-func (t *tune) ttl() time.Duration {
-	return max(15*time.Second, 2*t.plan.Slice)
 }
 
 // run is the whole command.
@@ -175,7 +172,7 @@ func (t *tune) run(ctx context.Context, to cli.Streams, args []string) (err erro
 	if err := srv.unused(ctx); err != nil {
 		return err
 	}
-	if err := srv.takesLocks(ctx, t.load.Keys, t.ttl()); err != nil {
+	if err := srv.takesLocks(ctx, t.load.Keys, t.load.TTL); err != nil {
 		return err
 	}
 	screen := cli.NewScreen(to.Err)
@@ -183,27 +180,21 @@ func (t *tune) run(ctx context.Context, to cli.Streams, args []string) (err erro
 	if *t.json {
 		out = to.Err
 	}
-	if _, err := io.WriteString(out, t.introduction(srv, srv.others(ctx))); err != nil {
+	if _, err := io.WriteString(out, t.introduction(srv)); err != nil {
 		return err
 	}
-	here := processCPU()
-	results, err := t.compete(ctx, srv, screen)
+	seen, err := t.compete(ctx, srv, screen)
 	screen.Settle()
-	if cleared := srv.clear(t.ttl()); err == nil {
+	if cleared := srv.clear(t.load.TTL); err == nil {
 		err = cleared
 	}
-	if err == nil && !anyLock(results) { // the server has changed meanwhile
-		err = errors.Join(errors.New("no policy has had a lock"), srv.takesLocks(ctx, t.load.Keys, t.ttl()))
+	if err == nil && !slices.ContainsFunc(seen.results, func(r result) bool { return r.all.Locks() > 0 }) {
+		err = errors.New("no policy has had a lock: the server has changed meanwhile")
 	}
 	if err != nil {
 		return err
 	}
-	return t.report(to, srv, results, processCPU()-here)
-}
-
-// anyLock reports whether a policy has had a lock.
-func anyLock(results []result) bool {
-	return slices.ContainsFunc(results, func(r result) bool { return r.all.acquired() > 0 })
+	return t.report(to, srv, seen)
 }
 
 // server names the keys.
@@ -216,46 +207,36 @@ func (t *tune) server(conn *cli.Conn) (srv *server, err error) {
 		}
 	}
 	srv = &server{Conn: conn, mark: strings.TrimSuffix(own, ":")}
-	if srv.names, err = namesOf(t.pattern, t.load.Of); err != nil {
+	if srv.names, err = namesOf(t.pattern, t.of); err != nil {
 		return nil, err
 	}
 	return srv, srv.fits(t.load.Keys)
 }
 
 // introduction says what is about to be done.
-func (t *tune) introduction(srv *server, others string) string {
+func (t *tune) introduction(srv *server) string {
 	l := &t.load
-	text := fmt.Sprintf("%s in %s, %d of %s a lock, held for %s on the average, %.0f %% readers:\n%d policies for %s together, %s each.\n",
-		count.Of(l.Workers, "worker"), count.Either(l.Processes, "process", "processes"), l.Keys, count.Of(l.Of, "key"), cli.Duration(l.mean()), 100*l.Readers,
-		len(t.policies), cli.Duration(t.plan.total(len(t.policies))), count.Of(t.plan.Rounds, "slice"))
-	switch {
-	case srv.IsMini:
-		text += "On " + srv.Name + ": it compares policies, not servers. Name yours with --redis."
-	case others != "":
-		text += "On " + srv.Name + ": " + others + ".\nCPU EACH includes what others do meanwhile."
-	default:
-		text += "On " + srv.Name + "."
+	text := fmt.Sprintf("%s in %s, %d of %s a lock, held for %s on the average, %.0f %% readers:\n%d policies for %s together, %s each.\nOn %s",
+		count.Of(l.Workers, "worker"), count.Either(t.processes, "process", "processes"), l.Keys, count.Of(t.of, "key"), cli.Duration(l.Mean()), 100*l.Readers,
+		len(t.policies), cli.Duration(t.plan.total(len(t.policies))), count.Of(t.plan.Rounds, "slice"), srv.Name)
+	if srv.IsMini {
+		text += ": it compares policies, not servers. Name yours with --redis"
 	}
-	return text + "\n\n"
+	return text + ".\n\n"
 }
 
 // report says what was seen, and what follows.
-func (t *tune) report(to cli.Streams, srv *server, results []result, here time.Duration) error {
-	r := rank(results, floorOf(&t.load))
-	var all part
-	for i := range results {
-		all.sum(results[i].all)
-		all.Length += results[i].all.Length
-	}
-	warnings := businessOf(all, here).warnings()
+func (t *tune) report(to cli.Streams, srv *server, seen contest) error {
+	r := rank(seen.results, floorOf(&t.load))
+	warnings := seen.business().warnings()
 	diag := cli.NewScreen(to.Err)
 	if *t.json {
-		for _, a := range r.answers(srv.silent, srv.IsMini, len(warnings) > 0) {
+		for _, a := range r.rows(srv.silent, srv.IsMini, len(warnings) > 0) {
 			if err := cli.WriteJSON(to.Out, a); err != nil {
 				return err
 			}
 		}
-		for _, line := range append(warnings, r.notes()...) {
+		for _, line := range warnings {
 			diag.Line("%s", line)
 		}
 	} else if err := r.show(to, srv.silent, warnings); err != nil {
@@ -293,7 +274,7 @@ func (r *ranking) show(to cli.Streams, silent string, warnings []string) error {
 		sentences = append([]string{"So what follows is not certain."}, sentences...)
 	}
 	var b strings.Builder
-	for _, lines := range append(paragraphs, legend(silent), append(warnings, r.notes()...), sentences) {
+	for _, lines := range append(paragraphs, legend(silent), warnings, sentences) {
 		for _, line := range lines {
 			b.WriteString(strings.Join(cli.Wrap(line, widest), "\n") + "\n")
 		}
