@@ -3,12 +3,11 @@ package free
 
 import (
 	"bufio"
-	"bytes"
 	"context"
+	"errors"
 	"io"
-	"log/slog"
 	"slices"
-	"sync"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -58,7 +57,7 @@ func defineBreak(flags *pflag.FlagSet) cli.Action {
 	b.server.Define(flags)
 	flags.BoolVarP(&b.yes, "yes", "y", false, "ask nobody")
 	flags.BoolVar(&b.dry, "dry-run", false, "say who holds the keys and would lose them, and change nothing")
-	flags.StringVar(&b.reason, "reason", "", "`why`, for the holders that listen and for the log; at most 1024 bytes")
+	flags.StringVar(&b.reason, "reason", "", "`why`, for the holders that listen; at most 1024 bytes")
 	b.json = cli.JSONFlag(flags)
 	return b.run
 }
@@ -85,7 +84,8 @@ func (b *breaking) run(ctx context.Context, to cli.Streams, args []string) (err 
 	if len(b.reason) > maxReason {
 		return cli.Usagef("--reason has %d bytes, it may have %d", len(b.reason), maxReason)
 	}
-	if !b.yes && !b.dry && !canAsk(to) {
+	canAsk := cli.IsTerminal(to.In) && cli.IsTerminal(to.Err)
+	if !b.yes && !b.dry && !canAsk {
 		return cli.Usagef("nobody can be asked, because stdin or stderr is no terminal: --yes breaks without a question")
 	}
 	b.to = to
@@ -93,12 +93,8 @@ func (b *breaking) run(ctx context.Context, to cli.Streams, args []string) (err 
 		return err
 	}
 	defer func() { _ = b.conn.Close() }() // what was done is done
-	log := &keptLog{to: to.Err}
-	b.client = b.conn.Client(logTo(to, log)...)
-	defer func() {
-		log.release() // behind what it says itself
-		b.client.Close()
-	}()
+	b.client = b.conn.Client()
+	defer b.client.Close()
 	states, err := inspect(ctx, b.client, b.keys)
 	if err != nil {
 		return err
@@ -135,7 +131,7 @@ func (b *breaking) say(states []redislock.KeyState) error {
 // holds them then.
 func (b *breaking) agree(ctx context.Context, states []redislock.KeyState) ([]redislock.KeyState, error) {
 	b.shown = make(map[held]bool)
-	lines := lines{bufio.NewReader(b.to.In)}
+	lines := bufio.NewReader(b.to.In)
 	for first := true; ; first = false {
 		if !first {
 			cli.Say(b.to.Err, "Meanwhile somebody else has come:\n")
@@ -145,7 +141,7 @@ func (b *breaking) agree(ctx context.Context, states []redislock.KeyState) ([]re
 			b.shown[heldBy(h)] = true
 		}
 		cli.Say(b.to.Err, "Break %s? [y/N] ", countOf(states))
-		yes, err := lines.yes(ctx)
+		yes, err := saysYes(ctx, lines)
 		if err != nil {
 			cli.Say(b.to.Err, "\n")
 			return nil, err
@@ -163,41 +159,13 @@ func (b *breaking) agree(ctx context.Context, states []redislock.KeyState) ([]re
 	}
 }
 
-// A keptLog keeps what is written until it is released.
-type keptLog struct {
-	to io.Writer
-
-	mu       sync.Mutex
-	kept     bytes.Buffer
-	released bool
-}
-
-func (l *keptLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.released {
-		return l.to.Write(p)
+// saysYes waits for a line, and reports whether it says yes. The end of the input is no answer, and so means no. If ctx ends it
+// does not wait any more; the lines are not to be used then.
+func saysYes(ctx context.Context, lines *bufio.Reader) (bool, error) {
+	line, err := cli.Await(ctx, func() (string, error) { return lines.ReadString('\n') })
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
 	}
-	return l.kept.Write(p)
-}
-
-func (l *keptLog) release() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.released = true
-	_, _ = l.kept.WriteTo(l.to)
-}
-
-// logTo has the library log where stderr is a log: people at a terminal are told in other words.
-func logTo(to cli.Streams, log io.Writer) []redislock.ClientOption {
-	if cli.IsTerminal(to.Err) {
-		return nil
-	}
-	utc := func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey {
-			a.Value = slog.TimeValue(a.Value.Time().UTC())
-		}
-		return a
-	}
-	return []redislock.ClientOption{redislock.WithLogger(slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{ReplaceAttr: utc})))}
+	word := strings.ToLower(strings.TrimSpace(line))
+	return err == nil && (word == "y" || word == "yes"), nil
 }

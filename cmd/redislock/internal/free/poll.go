@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/seed-14de3678/redislock"
 )
 
@@ -43,59 +45,43 @@ type sight struct {
 // look looks at the keys. As long as that one is held which was held at the last sight, nothing else is asked.
 func (w *waiting) look(ctx context.Context, last sight) (sight, error) {
 	if last.blocker != "" {
-		blocked, ttl, err := w.lookAtBlocker(ctx, last.blocker)
-		if last.ttl = ttl; err != nil || blocked {
+		states, err := inspect(ctx, w.client, []string{last.blocker})
+		last.ttl = noTTL
+		if err != nil {
 			return last, err
 		}
+		if isHeld(states[0]) {
+			last.ttl = states[0].TTL
+			return last, nil
+		}
 	}
-	free, err := w.lookAtAll(ctx)
-	if err != nil || free && !w.read {
+	free, err := w.areFree(ctx)
+	if err != nil || free {
 		return sight{free: free, states: last.states, ttl: noTTL}, err
 	}
 	states, err := inspect(ctx, w.client, slices.Concat(w.parts...))
 	if err != nil {
 		return sight{states: last.states, ttl: noTTL}, err
 	}
-	now := sight{free: free, states: states, ttl: noTTL} // free for readers: whatever is there, it is no lock of a writer
-	if i := slices.IndexFunc(states, func(s redislock.KeyState) bool { return blocks(s, w.read) }); i >= 0 {
+	now := sight{states: states, ttl: noTTL}
+	if i := slices.IndexFunc(states, isHeld); i >= 0 {
 		now.blocker = states[i].Key
 	}
 	return now, nil
 }
 
-// lookAtBlocker asks whether a key is held still, and for how long.
-func (w *waiting) lookAtBlocker(ctx context.Context, key string) (blocked bool, ttl time.Duration, err error) {
+// areFree reports whether all keys are free. Of those of each part, a slot of a Cluster, one command tells it, so they are free at
+// one moment.
+func (w *waiting) areFree(ctx context.Context) (bool, error) {
 	pipe := w.conn.RDB.Pipeline()
-	key = w.client.RedisKey(key)
-	kind, left := pipe.Type(ctx, key), pipe.PTTL(ctx, key)
-	if _, err := pipe.Exec(ctx); err != nil {
-		return false, noTTL, err
-	}
-	// What has no TTL, or another type, is no lock: then it is to be found out what it is.
-	blocked = left.Val() >= 0 && (kind.Val() == "string" || kind.Val() == "zset" && !w.read)
-	return blocked, max(left.Val(), noTTL), nil
-}
-
-// lookAtAll reports whether all keys are free. Of those of each part, a slot of a Cluster, one command tells it, so they
-// are free at one moment. For readers it tells that none is a string, as the lock of a writer is.
-func (w *waiting) lookAtAll(ctx context.Context) (free bool, err error) {
-	pipe := w.conn.RDB.Pipeline()
-	var taken []func() bool // of each part, when the answers are there
 	for _, part := range w.parts {
 		names := make([]string, len(part))
 		for i, key := range part {
 			names[i] = w.client.RedisKey(key)
 		}
-		if w.read {
-			values := pipe.MGet(ctx, names...)
-			taken = append(taken, func() bool { return slices.ContainsFunc(values.Val(), func(v any) bool { return v != nil }) })
-		} else {
-			there := pipe.Exists(ctx, names...)
-			taken = append(taken, func() bool { return there.Val() > 0 })
-		}
+		pipe.Exists(ctx, names...)
 	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		return false, err
-	}
-	return !slices.ContainsFunc(taken, func(isTaken func() bool) bool { return isTaken() }), nil
+	answers, err := pipe.Exec(ctx)
+	isThere := func(cmd redis.Cmder) bool { return cmd.(*redis.IntCmd).Val() > 0 }
+	return err == nil && !slices.ContainsFunc(answers, isThere), err
 }

@@ -23,16 +23,15 @@ func Wait() cli.Command {
 		Args:    "[flags] KEY...",
 		Summary: "wait until keys are free",
 		Help: `
-It returns when nobody holds any of the keys, or with --read when nobody holds
-one of them to write. It takes no lock, and stands in no line: somebody else may
-have a key a moment later, and who waits for it already does. To do something
-under the lock use "redislock run".
+It returns when nobody holds any of the keys. It takes no lock, and stands in no
+line: somebody else may have a key a moment later, and who waits for it already
+does. To do something under the lock use "redislock run".
 
 All keys are free at one moment; on a Cluster those of each slot are, and all
 slots within one round of requests. It asks again after 20 ms, and less and less
-often up to once a second, with two commands each time; so a key that is free
-for a moment between two holders can be missed. If Redis does not answer for a
-while it goes on.
+often up to once a second, with one command each time; so a key that is free for
+a moment between two holders can be missed. If Redis does not answer for a while
+it goes on.
 
 The exit status is 0 if the keys are free, 65 if a key holds something that is
 no lock, 69 if Redis cannot be reached at the beginning or at the end, 75 if the
@@ -51,7 +50,6 @@ func defineWait(flags *pflag.FlagSet) cli.Action {
 	w.server.Define(flags)
 	cli.Seconds(flags, &w.timeout, "wait", "w", "give up after this `time`, or so many seconds (default no limit)")
 	w.json = cli.JSONFlag(flags)
-	flags.BoolVar(&w.read, "read", false, "wait until the keys may be read: nobody holds one to write")
 	flags.BoolVarP(&w.quiet, "quiet", "q", false, "say nothing while it waits")
 	return w.run
 }
@@ -60,7 +58,6 @@ func defineWait(flags *pflag.FlagSet) cli.Action {
 type waiting struct {
 	server  cli.Redis
 	timeout time.Duration
-	read    bool
 	quiet   bool
 	json    *bool
 
@@ -96,7 +93,7 @@ func (w *waiting) run(ctx context.Context, to cli.Streams, args []string) error 
 		defer cancel()
 	}
 	err = w.untilFree(limited)
-	if err != nil && ctx.Err() == nil && limited.Err() != nil {
+	if err != nil && limited.Err() != nil {
 		err = w.lookAgain(ctx)
 	}
 	if err == nil && w.told {
@@ -146,7 +143,7 @@ func passes(err error) bool {
 func (w *waiting) note(err error) {
 	if err == nil && !w.last.free && !w.told {
 		w.told = true
-		w.say("%s", blocked(w.last.states, w.read))
+		w.say("%s", blocked(w.last.states))
 	}
 	switch {
 	case err != nil && w.lost == nil:
@@ -175,15 +172,15 @@ func (w *waiting) lookAgain(ctx context.Context) error {
 	switch {
 	case err != nil:
 		states = w.last.states // who held them was known before
-	case !slices.ContainsFunc(states, func(s redislock.KeyState) bool { return blocks(s, w.read) }):
+	case !slices.ContainsFunc(states, isHeld):
 		return nil
 	}
-	return cli.Exit(cli.NotObtained, fmt.Errorf("not free within %s: %s", w.timeout, blocked(states, w.read)))
+	return cli.Exit(cli.NotObtained, fmt.Errorf("not free within %s: %s", w.timeout, blocked(states)))
 }
 
 // blocked says which key is held by whom.
-func blocked(states []redislock.KeyState, read bool) string {
-	held := slices.DeleteFunc(slices.Clone(states), func(s redislock.KeyState) bool { return !blocks(s, read) })
+func blocked(states []redislock.KeyState) string {
+	held := slices.DeleteFunc(slices.Clone(states), func(s redislock.KeyState) bool { return !isHeld(s) })
 	if len(held) == 0 {
 		return "the keys are not free at one moment"
 	}
@@ -194,7 +191,7 @@ func blocked(states []redislock.KeyState, read bool) string {
 	return text
 }
 
-// blocks reports whether somebody holds a key in a way that is waited for.
-func blocks(s redislock.KeyState, read bool) bool {
-	return s.Mode == redislock.ModeWrite || s.Mode == redislock.ModeRead && !read
+// isHeld reports whether somebody holds a key.
+func isHeld(s redislock.KeyState) bool {
+	return s.Mode == redislock.ModeWrite || s.Mode == redislock.ModeRead
 }
