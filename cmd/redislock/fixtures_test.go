@@ -42,7 +42,7 @@ var fixtures = map[string]func(*crowd){
 	},
 	"doctor-healthy": func(c *crowd) { c.configure("appendonly", "yes", "appendfsync", "always") },
 	"doctor-sick": func(c *crowd) {
-		c.configure("maxmemory", "100mb", "maxmemory-policy", "volatile-lru", "timeout", "5")
+		c.configure("maxmemory", "100mb", "maxmemory-policy", "volatile-lru")
 		c.set("lock:report", "0123456789abcdefABCDEQ|host=web-3", 0)         // without a TTL
 		c.set("lock:stock:9", "0123456789abcdefABCDEQhost=web-4", time.Hour) // of another library
 	},

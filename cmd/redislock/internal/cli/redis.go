@@ -96,14 +96,15 @@ func (r *Redis) Propose(command string, more ...string) string {
 
 // A Conn is a connection to a server, a Cluster, or what Sentinels look after.
 type Conn struct {
-	RDB    redis.UniversalClient
-	Name   string         // for people, without what the URL has of a password
-	Prefix string         // of every lock key
-	IsMini bool           // it is a server inside the program
-	user   string         // of the url; empty: the default one
-	single *redis.Options // of one server that was named by itself, else nil
-	isNode bool           // it is one node of a Cluster, and the others cannot be had
-	close  func() error
+	RDB      redis.UniversalClient
+	Name     string                 // for people, without what the URL has of a password
+	Prefix   string                 // of every lock key
+	IsMini   bool                   // it is a server inside the program
+	Sentinel *redis.FailoverOptions // with which Sentinels are asked; nil: none is
+	user     string                 // of the url; empty: the default one
+	single   *redis.Options         // of one server that was named by itself, else nil
+	isNode   bool                   // it is one node of a Cluster, and the others cannot be had
+	close    func() error
 }
 
 // Open connects to the server and waits for a sign of life. If it is a node of a Cluster the connection is to all of that.

@@ -85,7 +85,7 @@ func newSentinel(u *url.URL, files *tlsFiles) (*Conn, error) {
 	opt.DialerRetries = dialTries
 	name := fmt.Sprintf("%q, database %d, by the Sentinels %s", opt.MasterName, opt.DB, strings.Join(opt.SentinelAddrs, ", "))
 	conn := newConn(redis.NewFailoverClient(opt), name)
-	conn.user = opt.Username
+	conn.user, conn.Sentinel = opt.Username, opt
 	return conn, nil
 }
 

@@ -36,36 +36,32 @@ type Finding struct {
 
 // A Check looks at one subject.
 type Check struct {
-	name  string
-	about string // one line, for --list
-	run   func(ctx context.Context, p *patient) []Finding
+	name string
+	run  func(ctx context.Context, p *patient) []Finding
 }
 
 // checks are all of them, in the order of the report.
 func checks() []Check {
 	return []Check{
-		{"server", "is it a Redis or a Valkey that takes writes", checkServer},
-		{"version", "is the version too old, or does it have a known bug", everywhere(checkVersion)},
-		{"commands", "does the server know every command that locks need", everywhere(checkCommands)},
-		{"rights", "may this user do all that locks need", checkRights},
-		{"eviction", "does the server throw locks away when its memory is full", everywhere(checkEviction)},
-		{"memory", "is its memory nearly full, so that scripts are refused", everywhere(checkMemory)},
-		{"persistence", "are locks kept over a restart", everywhere(checkPersistence)},
-		{"replicas", "are all replicas there, connected and up to date", everywhere(checkReplicas)},
-		{"min-replicas", "does a primary that is cut off go on granting locks", onPrimaries(checkMinReplicas)},
-		{"sentinels", "can the Sentinels agree on a fail-over", checkSentinels},
-		{"slots", "are slots of the Cluster not served, or on the move", checkSlots},
-		{"clocks", "do the clocks of the servers and of this machine agree", checkClocks},
-		{"latency", "how long do a PING and a script take", onPrimaries(checkLatency)},
-		{"scripts", "have scripts been slow, and when is the server BUSY", onPrimaries(checkScripts)},
-		{"buffers", "are subscribers disconnected because of their buffers", onPrimaries(checkBuffers)},
-		{"connections", "are there connections left, and are dead ones closed", everywhere(checkConnections)},
-		{"lifetimes", "are there keys of locks that never end", ofKeys(checkLifetimes)},
-		{"foreign", "do keys of locks hold something that is no lock", ofKeys(checkForeign)},
-		{"lines", "do waiters stand in line that are gone", ofKeys(checkLines)},
-		{"starved", "do programs that see no line take its key past it", ofKeys(checkStarved)},
-		{"deadlocks", "do callers wait for each other", ofKeys(checkDeadlocks)},
-		{"libraries", "do other libraries use the same names for locks", ofKeys(checkLibraries)},
+		{"server", checkServer},
+		{"version", everywhere(checkVersion)},
+		{"commands", everywhere(checkCommands)},
+		{"rights", checkRights},
+		{"eviction", everywhere(checkEviction)},
+		{"memory", everywhere(checkMemory)},
+		{"persistence", everywhere(checkPersistence)},
+		{"replicas", everywhere(checkReplicas)},
+		{"min-replicas", onPrimaries(checkMinReplicas)},
+		{"slots", checkSlots},
+		{"clocks", checkClocks},
+		{"latency", onPrimaries(checkLatency)},
+		{"buffers", onPrimaries(checkBuffers)},
+		{"lifetimes", ofKeys(checkLifetimes)},
+		{"foreign", ofKeys(checkForeign)},
+		{"lines", ofKeys(checkLines)},
+		{"starved", ofKeys(checkStarved)},
+		{"deadlocks", ofKeys(checkDeadlocks)},
+		{"libraries", ofKeys(checkLibraries)},
 	}
 }
 
@@ -76,19 +72,14 @@ func checkNames() (names []string) {
 	return names
 }
 
-// chosen are the checks of these names, with commas between them, in the order of the report; all if there are no names.
-func chosen(names string) ([]Check, error) {
-	all, wanted := checks(), map[string]bool{}
-	for name := range strings.SplitSeq(names, ",") {
-		if name = strings.TrimSpace(name); name == "" {
-			continue
+// chosen are the checks of these names, in the order of the report; all if there are no names.
+func chosen(names []string) ([]Check, error) {
+	for _, name := range names {
+		if all := checkNames(); !slices.Contains(all, name) {
+			return nil, cli.Usagef("unknown check %q; there are %s", name, strings.Join(all, ", "))
 		}
-		if !slices.Contains(checkNames(), name) {
-			return nil, cli.Usagef("unknown check %q; --list shows all of them", name)
-		}
-		wanted[name] = true
 	}
-	return slices.DeleteFunc(all, func(c Check) bool { return len(wanted) > 0 && !wanted[c.name] }), nil
+	return slices.DeleteFunc(checks(), func(c Check) bool { return len(names) > 0 && !slices.Contains(names, c.name) }), nil
 }
 
 // examine runs a check.

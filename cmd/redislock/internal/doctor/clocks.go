@@ -36,16 +36,16 @@ func (n *node) readClock(ctx context.Context) (reading, error) {
 
 // checkClocks compares the clock of each primary with ours, and then that of each replica with its primary's.
 func checkClocks(ctx context.Context, p *patient) (found []Finding) {
-	primaries := map[int]reading{}
+	primaries := map[string]reading{}
 	replicas := slices.DeleteFunc(p.reached(), func(n *node) bool { return !n.isReplica })
 	for _, n := range append(p.primaries(), replicas...) {
 		r, err := n.readClock(ctx)
-		primary, known := primaries[n.shard]
+		primary, known := primaries[n.primary]
 		switch {
 		case err != nil:
 			found = append(found, notSeen(err, "+time").on(n))
 		case !n.isReplica:
-			primaries[n.shard] = r
+			primaries[n.primary] = r
 			found = append(found, judgeOurs(r).on(n))
 		case known:
 			d := reading{ahead: r.ahead - primary.ahead, within: r.within + primary.within}

@@ -2,11 +2,10 @@
 package doctor
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -17,8 +16,7 @@ import (
 // options are what the user has said.
 type options struct {
 	redis    cli.Redis
-	only     string
-	list     bool
+	only     []string
 	strict   bool
 	asJSON   *bool
 	replicas int           // that each primary is configured to have; -1: what the servers know of
@@ -34,10 +32,12 @@ func Command() cli.Command {
 		Name:    "doctor",
 		Args:    "[flags] [PATTERN]",
 		Summary: "look for what breaks locks on a server",
-		Help: `It looks at every server: the primary and its replicas, all nodes of a
-Cluster, and the Sentinels. Each check says what it has found, what that means
-for locks, and how to mend it. It changes nothing. What the user may not ask is
-"unknown". PATTERN, or --prefix, says which keys are locks.
+		Help: `It looks at every server: the primary and its replicas, as it or the Sentinels
+know them, or all nodes of a Cluster. Each check says what it has found, what
+that means for locks, and how to mend it. It changes nothing. What the user may
+not ask is "unknown". PATTERN, or --prefix, says which keys are locks.
+
+The checks are ` + strings.Join(checkNames(), ", ") + `.
 
 The exit status is 1 if there is a fault, with --strict also if there is a
 warning.`,
@@ -55,9 +55,8 @@ func defineDoctor(flags *pflag.FlagSet) cli.Action {
 	var o options
 	o.redis.Define(flags)
 	o.asJSON = cli.JSONFlag(flags)
-	flags.StringVar(&o.only, "only", "", "run these checks alone: `names` with commas between them")
+	flags.StringSliceVar(&o.only, "only", nil, "run these checks alone: `names` with commas between them")
 	cli.Words(flags, "only", checkNames()...)
-	flags.BoolVar(&o.list, "list", false, "list the checks, and look at nothing")
 	flags.BoolVar(&o.strict, "strict", false, "exit with 1 if there is a warning")
 	o.replicas = -1
 	flags.Func("replicas", "how many replicas each primary is configured to have (default: those of which the servers know)", func(text string) error {
@@ -80,33 +79,12 @@ func defineDoctor(flags *pflag.FlagSet) cli.Action {
 		if o.pattern, err = cli.OnePattern(args); err != nil {
 			return err
 		}
-		return o.act(ctx, to)
-	}
-}
-
-// act lists the checks, or runs them.
-func (o options) act(ctx context.Context, to cli.Streams) error {
-	todo, err := chosen(o.only)
-	if err != nil {
-		return err
-	}
-	if o.list {
-		return o.listed(to, todo)
-	}
-	return o.visit(ctx, to, todo)
-}
-
-func (o options) listed(to cli.Streams, todo []Check) error {
-	for _, c := range todo {
-		if *o.asJSON {
-			if err := cli.WriteJSON(to.Out, map[string]string{"check": c.name, "about": c.about}); err != nil {
-				return err
-			}
-		} else if _, err := fmt.Fprintf(to.Out, "%-12s  %s\n", c.name, c.about); err != nil {
+		todo, err := chosen(o.only)
+		if err != nil {
 			return err
 		}
+		return o.visit(ctx, to, todo)
 	}
-	return nil
 }
 
 // visit runs the checks, one after the other, and shows each as soon as it is done.
@@ -116,12 +94,11 @@ func (o options) visit(ctx context.Context, to cli.Streams, todo []Check) error 
 		return err
 	}
 	defer conn.Close() //nolint:errcheck // nothing was done that could be lost
-	p, err := newPatient(ctx, conn, cmp.Or(o.redis.Given(), cli.DefaultRedis), o)
+	p, err := newPatient(ctx, conn, o, cli.NewScreen(to.Err))
 	if err != nil {
 		return err
 	}
 	defer p.close()
-	p.screen = cli.NewScreen(to.Err)
 	r := newReport(to.Out, *o.asJSON, len(p.nodes) > 1)
 	if err := r.add(p.absent(todo)); err != nil {
 		return err

@@ -71,7 +71,6 @@ func (p *patient) scanAll(ctx context.Context, h *harvest) error {
 				return err
 			}
 		}
-		p.channels(ctx, h, n)
 	}
 	return nil
 }
@@ -172,17 +171,6 @@ func (h *harvest) take(name, kind, sample string, isEndless bool) {
 }
 
 func (h *harvest) enter(what, name string) { h.names[what] = append(h.names[what], name) }
-
-// channels looks for the channels on which those wait who want a lock of Redisson. That the user may not ask is no matter: the
-// locks themselves are found by their keys.
-func (p *patient) channels(ctx context.Context, h *harvest, n *node) {
-	for _, name := range n.rdb.PubSubChannels(ctx, redissonChannel+"*").Val() {
-		key := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(name, redissonChannel), ":{"), "}")
-		if key != "" && strings.HasPrefix(key, p.conn.Prefix) {
-			h.enter(redisson, key)
-		}
-	}
-}
 
 // tidy leaves out what was met twice. If nobody has said which keys are locks, a lock of another library, or a foreign key, matters
 // only where this one has stored something beside a key of that name.

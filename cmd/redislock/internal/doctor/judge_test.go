@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/world"
@@ -26,19 +25,12 @@ var judges = map[string]func(t *testing.T, part []string) Finding{
 	},
 	"memory":      ofNode(checkMemory),
 	"persistence": ofNode(checkPersistence),
-	"connections": ofNode(checkConnections),
 	"buffers": func(_ *testing.T, part []string) Finding {
 		return judgeBuffers(leastOf(strings.Fields(part[0])), strings.Join(part[1:], "\n"))
 	},
 	"latency": func(t *testing.T, part []string) Finding {
 		t.Helper()
 		return judgeLatency(timesOf(t, part[0]), timesOf(t, part[1]))
-	},
-	"scripts": func(t *testing.T, part []string) Finding {
-		t.Helper()
-		now, words := time.Now(), strings.Fields(part[0])
-		began := now.Add(-durations(t, words[1])[0])
-		return judgeSlow([]redis.SlowLog{{Args: []string{words[0], "sha"}, Time: began, Duration: durations(t, words[2])[0]}}, now)
 	},
 	"refused": func(_ *testing.T, part []string) Finding { return notSeen(world.Refusal(part[0]), part[1]) },
 	"replicas": func(t *testing.T, part []string) Finding {

@@ -59,10 +59,6 @@ func TestKeysOfOthers(t *testing.T) {
 			t.Errorf("want one finding, with %q in %s", tt.mend, list(found))
 		}
 	}
-	p := rdb.Subscribe(ctx, "redisson_lock__channel:{lock:waited}")
-	defer p.Close()
-	check.Must[any](t)(p.Receive(ctx))
-	want(t, examined(t, rdb, "libraries", prefixed), Warning, "lock:waited")
 }
 
 // What the library stores is not taken for that of another one.

@@ -4,14 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
-	"github.com/seed-14de3678/redislock/internal/count"
 )
 
 // Each command is timed so often, or less often if that takes too long.
@@ -78,52 +75,9 @@ func judgeLatency(pings, scripts times) Finding {
 	case pings.at(50) >= slowPing:
 		return bad(Warning, text, "Each operation takes at least one way there and back. Choose a ttl of many times that.", way)
 	case scripts.at(50)-pings.at(50) >= slowScript:
-		return bad(Warning, text, "Scripts wait for something that a PING does not wait for: other scripts, or a service that treats them specially.", "look at SLOWLOG GET on the server, and at the check scripts.")
+		return bad(Warning, text, "Scripts wait for something that a PING does not wait for: other scripts, or a service that treats them specially.", "look at SLOWLOG GET on the server.")
 	case pings.at(90) >= slowTail || scripts.at(90) >= slowTail:
 		return bad(Warning, text, "One answer in ten is that slow: the server does something else meanwhile.", "look at SLOWLOG GET and LATENCY DOCTOR on the server.")
 	}
 	return fine("%s", text)
-}
-
-const (
-	// heldUp is how long a script may take before the check says so: as long as the library allows its own to be, see WithMaxKeys.
-	heldUp = 100 * time.Millisecond
-	// leastBusy is the least threshold that lets the largest sets be handed over.
-	leastBusy = 500
-	recent    = 24 * time.Hour
-	slowest   = 128 // entries of the slow log that are read
-)
-
-// checkScripts looks at scripts that were slow, and at when the server answers BUSY.
-func checkScripts(ctx context.Context, e *exam) Finding {
-	text, err := e.node.setting("busy-reply-threshold")
-	if err != nil {
-		text, _ = e.node.setting("lua-time-limit") // before Redis 7
-	}
-	if threshold, _ := strconv.ParseInt(text, 10, 64); threshold > 0 && threshold < leastBusy {
-		return bad(Warning, fmt.Sprintf("the server answers BUSY when a script has run for %d ms", threshold),
-			"A lock of thousands of keys may take that long. Then others get an error instead of waiting, and somebody may stop the script.", "CONFIG SET busy-reply-threshold 5000 (lua-time-limit before Redis 7).")
-	}
-	entries, err := e.rdb.SlowLogGet(ctx, slowest).Result()
-	e.answered(err, "+slowlog|get")
-	return judgeSlow(entries, time.Now())
-}
-
-// judgeSlow judges the scripts in the slow log, those of all programs.
-func judgeSlow(entries []redis.SlowLog, now time.Time) Finding {
-	n, longest := 0, time.Duration(0)
-	for _, one := range entries {
-		if len(one.Args) == 0 || now.Sub(one.Time) > recent || one.Duration < heldUp {
-			continue
-		}
-		if name := strings.ToLower(one.Args[0]); name == "evalsha" || name == "eval" || name == "fcall" {
-			n, longest = n+1, max(longest, one.Duration)
-		}
-	}
-	if n == 0 {
-		return fine("no script has taken %s in the last day, as far as the slow log goes", heldUp)
-	}
-	return bad(Warning, fmt.Sprintf("%s took more than %s in the last day, up to %s", count.Of(n, "script"), heldUp, cli.Duration(longest)),
-		"The server does nothing else meanwhile: every lock waits, and renewals come late. They may be scripts of other programs.",
-		"SLOWLOG GET says which; give locks a server of their own, or lock fewer keys at once.")
 }

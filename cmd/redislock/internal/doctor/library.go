@@ -17,8 +17,6 @@ const (
 	bsm      = "bsm/redislock"
 	redsync  = "redsync"
 	redisson = "Redisson"
-
-	redissonChannel = "redisson_lock__channel"
 )
 
 // A Redisson lock is a hash: the id of the client and of the thread, and how often it is held.

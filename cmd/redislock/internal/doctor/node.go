@@ -17,7 +17,7 @@ type node struct {
 	rdb       *redis.Client
 	err       error // it cannot be reached
 	isReplica bool
-	shard     int // which primary and its replicas belong together
+	primary   string // the address of its primary, or its own if it is one
 
 	info      map[string]string // by the names of INFO
 	infoErr   error             // it may not be asked
@@ -61,7 +61,7 @@ func fields(text string) map[string]string {
 
 // inInfo are the settings that INFO tells, too, for users who may not ask CONFIG.
 var inInfo = map[string]string{
-	"maxmemory": "maxmemory", "maxmemory-policy": "maxmemory_policy", "appendonly": "aof_enabled", "maxclients": "maxclients",
+	"maxmemory": "maxmemory", "maxmemory-policy": "maxmemory_policy", "appendonly": "aof_enabled",
 }
 
 // setting returns a setting by the name of CONFIG GET. The error is that of CONFIG GET, for [notSeen].

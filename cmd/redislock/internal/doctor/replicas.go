@@ -27,7 +27,7 @@ func (p *patient) expected(primary *node) int {
 	}
 	expected := 0
 	for _, n := range p.nodes {
-		if n.isReplica && n.shard == primary.shard {
+		if n.isReplica && n.primary == primary.addr {
 			expected++
 		}
 	}

@@ -19,7 +19,7 @@ func checkServer(ctx context.Context, p *patient) (found []Finding) {
 }
 
 func (p *patient) serverIs(ctx context.Context, n *node) Finding {
-	isNamed := n == p.nodes[0] && !p.cluster && p.failover == nil // by the user
+	isNamed := n == p.nodes[0] && !p.cluster && p.conn.Sentinel == nil // by the user
 	switch {
 	case n.err != nil && p.isOnline(n):
 		return unknown("cannot be reached from here, but its primary says that it is connected: "+n.err.Error(), "")

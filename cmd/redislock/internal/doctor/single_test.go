@@ -25,19 +25,17 @@ func defaults() options { return options{replicas: -1, ttl: 10 * time.Second, ke
 // examined runs one check.
 func examined(t *testing.T, rdb redis.UniversalClient, name string, mods ...func(*patient)) []Finding {
 	t.Helper()
-	return examinedAt(t, rdb, "redis://127.0.0.1", name, mods...)
+	return examinedOn(t, &cli.Conn{RDB: rdb}, name, mods...)
 }
 
-func examinedAt(t *testing.T, rdb redis.UniversalClient, where, name string, mods ...func(*patient)) []Finding {
+func examinedOn(t *testing.T, conn *cli.Conn, name string, mods ...func(*patient)) []Finding {
 	t.Helper()
-	conn := &cli.Conn{RDB: rdb}
-	p := check.Must[*patient](t)(newPatient(t.Context(), conn, where, defaults()))
+	p := check.Must[*patient](t)(newPatient(t.Context(), conn, defaults(), cli.NewScreen(t.Output())))
 	defer p.close()
-	p.screen = cli.NewScreen(t.Output())
 	for _, mod := range mods {
 		mod(p)
 	}
-	todo := check.Must[[]Check](t)(chosen(name))
+	todo := check.Must[[]Check](t)(chosen([]string{name}))
 	return todo[0].examine(t.Context(), p)
 }
 
@@ -88,8 +86,7 @@ func rows(t *testing.T, file string) (all [][]string) {
 	return all
 }
 
-// Each check of one server, with a configuration that fails it and one that passes. Checks of scripts have a server of their own,
-// where nobody else runs any.
+// Each check of one server, with a configuration that fails it and one that passes.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	for _, row := range rows(t, "testdata/settings.txt") {
@@ -113,7 +110,7 @@ func TestHealthyValkey(t *testing.T) {
 	t.Parallel()
 	rdb := redistest.Start(t, redistest.Valkey).Client(t)
 	for _, c := range checks() {
-		if c.name == "latency" || c.name == "scripts" { // the machine may be busy
+		if c.name == "latency" { // the machine may be busy
 			continue
 		}
 		for _, f := range examined(t, rdb, c.name) {
@@ -134,18 +131,5 @@ func TestLatency(t *testing.T) {
 	relay.DelayReplies(0)
 	check.Eventually(t, time.Minute, "answers are quick", func() bool {
 		return has(examined(t, relay.Client(t), "latency"), OK, "a script")
-	})
-}
-
-// A script that has held the server up is in the slow log.
-func TestSlowScript(t *testing.T) {
-	t.Parallel()
-	rdb := redistest.Start(t, redistest.Redis).Client(t)
-	want(t, examined(t, rdb, "scripts"), OK, "no script")
-	turns := 1_000_000
-	check.Eventually(t, time.Minute, "a script that is slow is found", func() bool {
-		turns *= 2
-		check.NoError(t, rdb.Eval(t.Context(), "local n = 0 for i = 1, ARGV[1] do n = n + i end return n", nil, turns).Err())
-		return has(examined(t, rdb, "scripts"), Warning, "1 script took")
 	})
 }

@@ -3,59 +3,10 @@ package doctor
 import (
 	"context"
 	"fmt"
-	"net"
 	"strings"
 
 	"github.com/seed-14de3678/redislock/internal/count"
 )
-
-// checkSentinels asks each Sentinel whether there are enough of them.
-func checkSentinels(ctx context.Context, p *patient) []Finding {
-	if p.failover == nil {
-		return []Finding{fine("there is no Sentinel to look at")}
-	}
-	var found []Finding
-	reached := 0
-	for _, s := range p.sentinels {
-		if s.err != nil {
-			found = append(found, bad(Fault, "cannot be used: "+s.err.Error(),
-				"With too few Sentinels nobody takes the place of a primary that is gone, and programs that know only this one do not find the primary.",
-				"start it, or take it out of the addresses that your programs have.").on(s))
-			continue
-		}
-		reached++
-		found = append(found, p.look(ctx, s, checkQuorum))
-	}
-	if reached > 0 && len(p.sentinels) < 3 {
-		found = append(found, bad(Warning, count.Of(len(p.sentinels), "Sentinel")+", fewer than three",
-			"If one of them is gone the others are no majority: nobody takes the place of a primary that is gone at the same time.", "run three of them, on three machines."))
-	}
-	return found
-}
-
-// checkQuorum asks a Sentinel whether a fail-over can be agreed on, and which server it takes for the primary.
-func checkQuorum(ctx context.Context, e *exam) Finding {
-	text, err := e.rdb.Do(ctx, "sentinel", "ckquorum", e.p.failover.MasterName).Text()
-	if why, no := strings.CutPrefix(fmt.Sprint(err), "NOQUORUM"); no {
-		return bad(Fault, "no quorum: "+strings.TrimPrefix(why, " "),
-			"Nobody takes the place of a primary that is gone: no locks until somebody mends that by hand.", "start the Sentinels that are away, or lower the quorum by SENTINEL SET.")
-	}
-	if !e.answered(err, "+sentinel|ckquorum") {
-		return Finding{}
-	}
-	addr, err := e.rdb.Do(ctx, "sentinel", "get-master-addr-by-name", e.p.failover.MasterName).StringSlice()
-	if err == nil && len(addr) != 2 {
-		err = oddity("it does not say who the primary is")
-	}
-	if !e.answered(err, "+sentinel|get-master-addr-by-name") {
-		return Finding{}
-	}
-	if primary := e.p.nodes[0].addr; net.JoinHostPort(addr[0], addr[1]) != primary {
-		return bad(Fault, fmt.Sprintf("says that %s:%s is the primary, another one says %s", addr[0], addr[1], primary),
-			"Programs take locks at two servers, unless a fail-over is just under way.", "look again in a minute; if it stays so, SENTINEL RESET on the one that is wrong.")
-	}
-	return fine("a fail-over can be agreed on: %s", strings.TrimPrefix(text, "OK "))
-}
 
 // checkSlots asks every node of a Cluster what it knows of the slots.
 func checkSlots(ctx context.Context, p *patient) []Finding {

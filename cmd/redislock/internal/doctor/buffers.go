@@ -9,10 +9,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/count"
 )
 
-const (
-	leastBuffer = 1 << 20 // what a subscriber's buffer should be able to hold: thousands of notices
-	leastIdle   = 15      // seconds; subscriptions of the library ask every 10 s
-)
+// leastBuffer is what a subscriber's buffer should be able to hold: thousands of notices.
+const leastBuffer = 1 << 20
 
 var (
 	pubsubLimits = regexp.MustCompile(`(?:^| )pubsub (\d+) (\d+) `) // in "normal 0 0 0 slave 256 64 60 pubsub 32 8 60"
@@ -68,42 +66,4 @@ func judgeBuffers(least int64, clients string) Finding {
 			cut, "find out why they do not read (CLIENT LIST TYPE pubsub); "+mend)
 	}
 	return fine("subscribers are cut off with %s in their buffers, and none is near to that", bytes(least))
-}
-
-// checkConnections looks at how many connections there may be, when one is closed on which nothing is said, and whether the server
-// notices dead ones.
-func checkConnections(_ context.Context, e *exam) Finding {
-	e.answered(e.infoErr, byInfo)
-	now, most, rejected := e.count("connected_clients"), e.number("maxclients", byConfig), e.count("rejected_connections")
-	text := fmt.Sprintf("%d of %d connections are in use", now, most)
-	const means = "A program that gets no connection gets no lock, and cannot renew those that it has."
-	const mend = "CONFIG SET maxclients to more (and ulimit -n); or find out who opens so many: CLIENT LIST."
-	status := OK
-	switch {
-	case most > 0 && 100*now >= 95*most:
-		status = Fault
-	case most > 0 && 100*now >= 80*most, rejected > 0:
-		status = Warning
-	}
-	if status != OK {
-		more := ""
-		if rejected > 0 {
-			more = fmt.Sprintf(", and %d were refused since the server started", rejected)
-		}
-		return bad(status, text+more, means, mend)
-	}
-	e.known = "there are connections left; when one is closed"
-	idle := e.number("timeout", byConfig)
-	e.known = ""
-	switch keepAlive := e.number("tcp-keepalive", byConfig); {
-	case idle > 0 && idle < leastIdle:
-		return bad(Warning, fmt.Sprintf("connections are closed when nothing was said for %d s (timeout)", idle),
-			"Clients keep connections for the next command. One that was closed costs a new one each time, with TLS several times the way there and back.",
-			"CONFIG SET timeout 0, or some minutes.")
-	case keepAlive == 0:
-		return bad(Warning, "tcp-keepalive is off",
-			"Connections of machines that are gone stay for ever, and so do their subscriptions: messages for those who stand in line go to nobody.",
-			"CONFIG SET tcp-keepalive 300, and in redis.conf.")
-	}
-	return fine("%s", text)
 }
