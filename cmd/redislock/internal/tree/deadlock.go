@@ -17,7 +17,6 @@ type deadlock struct {
 	Certain bool     `json:"certain"`
 	Doubts  []string `json:"doubts,omitempty"` // why it is only possible
 	Since   *string  `json:"since,omitempty"`
-	Behind  int      `json:"behind"` // how many requests more wait for one of these, if it is certain
 	Steps   []step   `json:"steps"`
 
 	last time.Time // when the last of its requests began to wait
@@ -55,19 +54,16 @@ func (d *deadlock) kind() string {
 	return "possible"
 }
 
-// rank is the smaller the more it tells: certain ones come first, and those of one party behind those of several.
-func (d *deadlock) rank() (rank int) {
-	if !d.Certain {
-		rank = 2
+// rank is the smaller the more it tells: certain ones come first, and those of one caller behind those of several.
+func (d *deadlock) rank() int {
+	switch {
+	case !d.Certain:
+		return 2
+	case len(d.Steps) == 1:
+		return 1
 	}
-	if len(d.Steps) == 1 {
-		rank++
-	}
-	return rank
+	return 0
 }
-
-// mostlyNothing is the rank of a party that may wait for itself: most likely two of its goroutines want the same key.
-const mostlyNothing = 3
 
 // A finder looks for deadlocks, of which it keeps some.
 type finder struct {
@@ -82,14 +78,13 @@ type finder struct {
 // mostStarts is from how many requests a finder looks for circles, in each graph.
 const mostStarts = 500
 
-// deadlocks finds the deadlocks of a model: first those that are certain, then those that are possible, both with the
-// oldest first, and those of one party last. Of these it returns so many at most, and how many more there are at least.
+// deadlocks finds the deadlocks of a model: first those that are certain, with those of one caller last, then those that are
+// possible, all with the oldest first. It returns so many at most, and how many more there are at least.
 func deadlocks(m *model, most int) (found []deadlock, more int) {
 	f := finder{model: m, most: most, known: map[string]bool{}, stuck: map[int]bool{}}
-	f.selves(true, false)
+	f.selves(false)
 	f.circles(true) // before those who wait for others and themselves: it tells more
-	f.selves(true, true)
-	f.selves(false, true)
+	f.selves(true)
 	f.circles(false)
 	slices.SortStableFunc(f.found, func(a, b deadlock) int {
 		return cmp.Or(cmp.Compare(a.rank(), b.rank()), a.last.Compare(b.last))
@@ -211,19 +206,17 @@ func (f *finder) doubts(steps []step) []string {
 	return why
 }
 
-// selves finds parties that wait for themselves, and perhaps for others.
-func (f *finder) selves(certain, others bool) {
+// selves finds callers that wait for what they hold themselves, and perhaps for others.
+func (f *finder) selves(others bool) {
 	for p := range f.parties {
-		for _, q := range f.parties[p].requests {
-			for _, s := range f.requests[q].stands {
-				isInItsWay := f.isHeldBy(s.state, p) && f.isHeldAgainst(s.state, s.mode)
-				if f.stuck[p] || !isInItsWay || !others && f.wouldWait(q, s.state) {
-					continue
-				}
-				hasToken, _ := f.hasToken(q, s.state) // then the key is not in its way
-				if isCertain := f.isOne(p) && !f.isPerhapsOwn(q, s.state); !hasToken && isCertain == certain {
-					f.keep([]step{{Why: held, party: p, request: q, state: s.state}}, certain)
-				}
+		if !f.isOne(p) {
+			continue
+		}
+		q := f.parties[p].requests[0]
+		for _, s := range f.requests[q].stands {
+			isInItsWay := f.isHeldBy(s.state, p) && f.isHeldAgainst(s.state, s.mode) && !f.isPerhapsOwn(q, s.state)
+			if isInItsWay && !f.stuck[p] && (others || !f.wouldWait(q, s.state)) {
+				f.keep([]step{{Why: held, party: p, request: q, state: s.state}}, true)
 			}
 		}
 	}

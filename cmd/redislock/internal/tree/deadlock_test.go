@@ -182,7 +182,4 @@ func TestDeadlockOfMany(t *testing.T) {
 	if edges > 100_000 {
 		t.Errorf("%d edges of the graph of 10 000 waiters", edges)
 	}
-	if v.deadlocks[0].Behind != 10_000 {
-		t.Errorf("%d are behind it", v.deadlocks[0].Behind)
-	}
 }

@@ -37,7 +37,8 @@
 //
 // A caller that waits for a key that it holds itself is in a certain deadlock if its request has another token than that with
 // which it holds the key; or, if tokens were not compared, if nothing else is in its way: under the same one it would not wait.
-// Package reentrant never waits for what its owner holds.
+// Package reentrant never waits for what its owner holds. Of other parties that wait for themselves nothing is told: most likely
+// another goroutine holds the key.
 //
 // # Looking three times
 //

@@ -24,7 +24,7 @@ func (v *view) writeDot(to io.Writer) error {
 	w := bufio.NewWriter(to)
 	say := func(format string, args ...any) { fmt.Fprintf(w, format, args...) } //nolint:errcheck // Flush tells
 	say("digraph redislock {\n  rankdir=LR;\n  node [shape=box, fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\"];\n")
-	names, edges := namesOf(v.settled, false).of, v.edges()
+	names, edges := namesOf(v.settled).of, v.edges()
 	for _, p := range joined(edges) {
 		say("  %s [label=%s%s];\n", partyID(p), dotText(cli.Text(names[p])), v.dotColour(v.marks[p]))
 	}

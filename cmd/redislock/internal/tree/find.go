@@ -18,14 +18,13 @@ type Circle struct {
 }
 
 // Circles finds the deadlocks among keys. What may be one is read twice more, which takes half a second; otherwise nothing is.
-// Of those who wait for a key that they hold themselves only the certain ones count. Tokens are compared by a script for each key
-// that somebody waits for; if conn is nil they are not.
+// Tokens are compared by a script for each key that somebody waits for; if conn is nil they are not.
 func Circles(ctx context.Context, conn *cli.Conn, look func(context.Context, []string) ([]redislock.KeyState, error), states []redislock.KeyState) ([]Circle, error) {
 	v, err := newView(ctx, waited(states), look, newMarker(conn), settling)
 	if err != nil {
 		return nil, err
 	}
-	n := namesOf(v.settled, false)
+	n := namesOf(v.settled)
 	if !cli.UTF8() {
 		n.glyphs = plain
 	}

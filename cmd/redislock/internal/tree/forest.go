@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/count"
 )
 
@@ -16,21 +15,13 @@ const deepest = 5
 // nobody does who is in their way.
 type forest struct {
 	*printer
-	under  [][]int   // of each party the keys that are drawn beneath it
-	left   []int     // keys in whose way are only holders that have left them
-	groups [][]group // of each key
-	held   []bool    // whether holders of a key are in the way of somebody who waits for it
-	rows   []row
-	drawn  map[int]bool // parties whose keys are in the rows
-	keys   map[int]int  // of a key that is in the rows: beneath which party
-}
-
-// A group is requests of one party that stand together in a line and want the same.
-type group struct {
-	party       int
-	request     int // the first
-	first, last int // places among those who are alive, from 1; 0: an intent
-	mode        redislock.Mode
+	under [][]int   // of each party the keys that are drawn beneath it
+	left  []int     // keys in whose way are only holders that have left them
+	below [][]stand // of each key who is drawn beneath it
+	held  []bool    // whether holders of a key are in the way of somebody who waits for it
+	rows  []row
+	drawn map[int]bool // parties whose keys are in the rows
+	keys  map[int]int  // of a key that is in the rows: beneath which party
 }
 
 // A row is one line of the picture.
@@ -39,7 +30,6 @@ type row struct {
 	name          string // is shortened if the line is too long; empty: there is none
 	tail, mark    string // mark says that the party is in a deadlock
 	party, refers int    // whose keys are drawn beneath it, or beneath whom they are; nobody: there are none
-	waiters       int    // how many it shows, or counts
 }
 
 // add makes a row. It is to be completed before the next one is made.
@@ -66,15 +56,18 @@ func (f *forest) branch(stems string, follows bool) (lead, beneath string) {
 
 // grow makes the rows of all trees.
 func (p *printer) grow() []row {
-	f := &forest{printer: p, under: make([][]int, len(p.parties)), drawn: map[int]bool{}, keys: map[int]int{}}
+	f := &forest{
+		printer: p, under: make([][]int, len(p.parties)), below: make([][]stand, len(p.states)), held: make([]bool, len(p.states)),
+		drawn: map[int]bool{}, keys: map[int]int{},
+	}
 	for state := range p.states {
 		f.plant(state)
 	}
-	roots := make([]int, 0, len(p.parties))
-	counts := make([]int, len(p.parties))
+	var roots []int
+	waiting := make([]int, len(p.parties)) // how many are beneath the keys of a party
 	for party, keys := range f.under {
 		for _, state := range keys {
-			counts[party] += f.size(state)
+			waiting[party] += len(f.below[state])
 		}
 		if len(keys) > 0 {
 			roots = append(roots, party)
@@ -82,51 +75,50 @@ func (p *printer) grow() []row {
 	}
 	slices.SortStableFunc(roots, func(a, b int) int { // those who wait come last: most of them are beneath somebody by then
 		waits := cmp.Compare(min(1, len(p.parties[a].requests)), min(1, len(p.parties[b].requests)))
-		return cmp.Or(waits, cmp.Compare(counts[b], counts[a]))
+		return cmp.Or(waits, cmp.Compare(waiting[b], waiting[a]))
 	})
-	f.trees(roots, counts)
+	f.trees(roots, waiting)
 	return f.rows
 }
 
-// trees draws the roots, and says how many it does not draw.
-func (f *forest) trees(roots, counts []int) {
-	trees, more := 0, 0
-	draw := func(waiters int, tree func()) {
-		if trees++; f.most > 0 && trees > 5*f.most {
-			more += waiters
-		} else {
-			tree()
+// trees draws the roots, and says how many wait beneath those that it does not draw.
+func (f *forest) trees(roots, waiting []int) {
+	trees, hidden := 0, 0
+	hasRoom := func(waiting int) bool {
+		trees++
+		if f.most == 0 || trees <= 5*f.most {
+			return true
 		}
+		hidden += waiting
+		return false
 	}
 	for _, state := range f.left {
-		draw(f.size(state), func() {
+		if hasRoom(len(f.below[state])) {
 			f.addRoot("", f.states[state].Key, f.leftUntil(state))
 			f.waiters(state, "", 1)
-		})
-	}
-	for _, p := range roots {
-		if !f.drawn[p] {
-			draw(counts[p], func() {
-				r := f.addRoot("", f.names.of[p], "")
-				r.party, r.mark = p, f.mark(p)
-				f.beneath(p, "", 0)
-			})
 		}
 	}
-	if more > 0 {
-		text := fmt.Sprintf("%s %s more wait for others: --waiters 0 draws all", f.names.dots, count.Number(more))
-		f.addRoot(text, "", "").waiters = more
+	for _, p := range roots {
+		if !f.drawn[p] && hasRoom(waiting[p]) {
+			r := f.addRoot("", f.names.of[p], "")
+			r.party, r.mark = p, f.mark(p)
+			f.beneath(p, "", 0)
+		}
+	}
+	if hidden > 0 {
+		f.addRoot(fmt.Sprintf("%s %s more wait for others: --waiters 0 draws all", f.names.dots, count.Number(hidden)), "", "")
 	}
 }
 
-// plant finds out beneath whom the line of a key belongs.
+// plant finds out beneath whom the line of a key belongs, with the writer that has an intent at its head.
 func (f *forest) plant(state int) {
-	line := f.groupsOf(state)
-	held := slices.ContainsFunc(line, func(g group) bool { return f.isHeldAgainst(state, g.mode) })
-	f.groups, f.held = append(f.groups, line), append(f.held, held)
-	switch {
-	case len(line) == 0:
-	case held:
+	line := f.lines[state]
+	if n := len(line) - 1; n >= 0 && line[n].place == 0 {
+		line = slices.Concat(line[n:], line[:n])
+	}
+	f.below[state] = line
+	f.held[state] = slices.ContainsFunc(line, func(s stand) bool { return f.isHeldAgainst(state, s.mode) })
+	if f.held[state] {
 		for _, p := range f.holders[state] {
 			if p != nobody && !slices.Contains(f.under[p], state) {
 				f.under[p] = append(f.under[p], state)
@@ -135,54 +127,15 @@ func (f *forest) plant(state int) {
 		if !slices.ContainsFunc(f.holders[state], func(p int) bool { return p != nobody }) {
 			f.left = append(f.left, state)
 		}
-	default:
-		f.plantBehindFirst(state)
-	}
-}
-
-// plantBehindFirst puts a line beneath its first waiter, if others are behind it.
-func (f *forest) plantBehindFirst(state int) {
-	line, first := f.groups[state], 0
-	if line[0].last == 0 {
-		first++ // an intent, which waits for everybody in line
-	}
-	if first == len(line) || len(line) == 1 && line[0].first == line[0].last {
 		return
 	}
-	f.under[line[first].party] = append(f.under[line[first].party], state)
-	if line[first].first++; line[first].first > line[first].last {
-		f.groups[state] = slices.Delete(line, first, first+1)
+	first := slices.IndexFunc(line, func(s stand) bool { return s.place > 0 })
+	if first >= 0 && len(line) > 1 { // then the others are beneath it
+		p := f.requests[line[first].request].party
+		f.under[p] = append(f.under[p], state)
+		f.below[state] = slices.Delete(slices.Clone(line), first, first+1)
 	}
 }
-
-// groupsOf are who waits for a key: the writer with an intent, and the line.
-func (f *forest) groupsOf(state int) (line []group) {
-	for _, s := range f.lines[state] {
-		g := group{f.requests[s.request].party, s.request, s.ahead + 1, s.ahead + 1, s.mode}
-		n := len(line) - 1
-		switch {
-		case s.place == 0:
-			g.first, g.last = 0, 0
-			line = slices.Insert(line, 0, g)
-		case n >= 0 && line[n].party == g.party && line[n].mode == g.mode:
-			line[n].last = g.last
-		default:
-			line = append(line, g)
-		}
-	}
-	return line
-}
-
-// size is how many wait for a key.
-func (f *forest) size(state int) int {
-	n := 0
-	for _, g := range f.groups[state] {
-		n += g.size()
-	}
-	return n
-}
-
-func (g group) size() int { return g.last - g.first + 1 }
 
 // beneath draws the keys of a party, and who waits for them.
 func (f *forest) beneath(p int, stems string, depth int) {
@@ -194,58 +147,43 @@ func (f *forest) beneath(p int, stems string, depth int) {
 			r.refers = other
 			continue
 		}
-		if !f.held[state] {
-			r.waiters = 1 // the party itself, which is the first in line
-		}
 		f.keys[state] = p
 		f.waiters(state, beneath, depth+1)
 	}
 }
 
-// waiters draws who waits for a key, and what is beneath them.
+// waiters draws who waits for a key, and what is beneath them: the first ones, and some more for whom others wait.
 func (f *forest) waiters(state int, stems string, depth int) {
-	line := f.groups[state]
-	shown := f.choose(line)
-	hidden := 0
+	line, shown, hidden := f.below[state], 0, 0
 	more := func(follows bool) {
 		if hidden > 0 {
 			lead, _ := f.branch(stems, follows)
-			f.add(fmt.Sprintf("%s%s %s more", lead, f.names.dots, count.Number(hidden)), "", "").waiters = hidden
+			f.add(fmt.Sprintf("%s%s %s more", lead, f.names.dots, count.Number(hidden)), "", "")
 			hidden = 0
 		}
 	}
-	for i, g := range line {
-		if !shown[i] {
-			hidden += g.size()
+	for i, s := range line {
+		p := f.requests[s.request].party
+		isRoot := len(f.under[p]) > 0 && !f.drawn[p] && shown < 2*f.most
+		if f.most > 0 && shown >= f.most && !isRoot {
+			hidden++
 			continue
 		}
+		shown++
 		more(true)
 		lead, beneath := f.branch(stems, i < len(line)-1)
-		r := f.add(lead+place(g), f.names.of[g.party], f.wish(g))
-		r.mark, r.waiters = f.mark(g.party), g.size()
+		r := f.add(lead+place(s), f.names.of[p], f.wish(s))
+		r.mark = f.mark(p)
 		switch {
-		case len(f.under[g.party]) == 0:
-		case f.drawn[g.party] || depth >= deepest:
-			r.refers, r.name = g.party, cmp.Or(f.parties[g.party].caller, r.name) // the rest stands where this refers to
+		case len(f.under[p]) == 0:
+		case f.drawn[p] || depth >= deepest:
+			r.refers, r.name = p, cmp.Or(f.parties[p].caller, r.name) // the rest stands where this refers to
 		default:
-			r.party = g.party
-			f.beneath(g.party, beneath, depth)
+			r.party = p
+			f.beneath(p, beneath, depth)
 		}
 	}
 	more(false)
-}
-
-// choose says who of a line is drawn: the first ones, and some more for whom others wait.
-func (f *forest) choose(line []group) []bool {
-	shown, n := make([]bool, len(line)), 0
-	for i, g := range line {
-		isRoot := len(f.under[g.party]) > 0 && !f.drawn[g.party] && n < 2*f.most
-		if f.most == 0 || n < f.most || isRoot {
-			shown[i] = true
-			n++
-		}
-	}
-	return shown
 }
 
 // labels gives numbers to the parties to which rows refer, in the order in which they are drawn.

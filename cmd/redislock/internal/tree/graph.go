@@ -108,27 +108,3 @@ func wayTo(last int, from []int) []int {
 	slices.Reverse(way)
 	return way
 }
-
-// behind returns every node from which one of these can be reached, these among them.
-func (g *graph) behind(nodes []int) []int {
-	before := make([][]int, len(g.next))
-	for node, next := range g.next {
-		for _, to := range next {
-			before[to] = append(before[to], node)
-		}
-	}
-	seen := make([]bool, len(g.next))
-	for _, node := range nodes {
-		seen[node] = true
-	}
-	found := slices.Clone(nodes)
-	for i := 0; i < len(found); i++ {
-		for _, node := range before[found[i]] {
-			if !seen[node] {
-				seen[node] = true
-				found = append(found, node)
-			}
-		}
-	}
-	return found
-}

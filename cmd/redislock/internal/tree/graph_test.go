@@ -150,3 +150,27 @@ func TestComponentsOfChain(t *testing.T) {
 		t.Errorf("a ring has the circles %.100v", circles)
 	}
 }
+
+// behind returns every node from which one of these can be reached, these among them.
+func (g *graph) behind(nodes []int) []int {
+	before := make([][]int, len(g.next))
+	for node, next := range g.next {
+		for _, to := range next {
+			before[to] = append(before[to], node)
+		}
+	}
+	seen := make([]bool, len(g.next))
+	for _, node := range nodes {
+		seen[node] = true
+	}
+	found := slices.Clone(nodes)
+	for i := 0; i < len(found); i++ {
+		for _, node := range before[found[i]] {
+			if !seen[node] {
+				seen[node] = true
+				found = append(found, node)
+			}
+		}
+	}
+	return found
+}

@@ -2,7 +2,6 @@ package tree
 
 import (
 	"io"
-	"slices"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
@@ -20,7 +19,7 @@ type jsonParty struct {
 // writeJSON writes the deadlocks, and unless these are all that is wanted the parties that have to do with an edge, and the edges.
 func (v *view) writeJSON(w io.Writer, only bool) error {
 	var objects []any
-	for _, d := range slices.Concat(v.deadlocks, v.selves) {
+	for _, d := range v.deadlocks {
 		objects = append(objects, d)
 	}
 	if !only {

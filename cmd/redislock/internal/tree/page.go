@@ -10,10 +10,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
-	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cells"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/internal/count"
 )
@@ -22,190 +20,63 @@ import (
 var pageText string
 
 // pageTemplate escapes what strangers have written, wherever that stands.
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"add": func(a, b int) int { return a + b },
-}).Parse(pageText))
+var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
-// A page is a picture of who waits for whom: holders on the left, keys in the middle, those who wait on the right.
+// A page is who waits for whom: the keys that somebody waits for, and those who hold them or wait for them. Each refers to the
+// others, so that one can follow a circle.
 type page struct {
-	Summary, Now string
-	Circles      []pageCircle
-	Notes        []string
-	Nodes        []*pageNode
-	Edges        []pageEdge
-	Height       int
+	Summary, Now, More string
+	Circles            []pageCircle
+	Keys, Parties      []*pageRow
 
 	view    *view
 	names   []string
-	circled map[pageStep]string // how what joins a party and a key is drawn, if it is a part of a circle
-	ports   map[pageSide]int    // how many edges the box of a party has
-	boxes   map[pageSide]*pageNode
-	bottom  [3]int // of each column
+	rows    map[int]*pageRow // of the parties
+	circled map[pageTie]int  // the deadlock of which something is a part, from 1
 }
 
 // A pageCircle is the sentence about a deadlock.
 type pageCircle struct{ Title, Text string }
 
-// A pageStep is what joins a party and a key.
-type pageStep struct {
-	pageSide
-	state int
+// A pageRow is a key, with its holders on the left and those who wait on the right; or a party, with the keys for which it waits on
+// the left and those that it holds on the right.
+type pageRow struct {
+	ID, Name, Note, Class string
+	Left, Right           []pageLink
 }
 
-// A pageSide is a party as a holder, or as one who waits: a box for each.
-type pageSide struct {
-	party int
-	holds bool
-}
-
-// A pageNode is a box.
-type pageNode struct {
-	Text, Full, Note, Class string
-	X, Y, Height            int
-	used                    int // how many edges have their places
-}
-
-// What a page measures: see page.html, too.
-const (
-	pageTop   = 34
-	pageLine  = 20
-	pageWidth = 300 // of a box
-	pageGap   = 12  // between boxes
-	pageChars = 39  // in a box
-	pageLabel = 130 // what is said of an edge
-)
-
-// A pageEdge joins a party and a key.
-type pageEdge struct {
-	X, Y, KeyX, KeyY int // the ends, at the party and at the key
-	Label, Class     string
-	Aside            int // where what it says stands, from X; negative if the key is on the left of the party
-}
-
-// Path is the line: straight beneath what it says, which stands at the party, and then bent.
-func (e pageEdge) Path() string {
-	bend := e.X + pageLabel*e.Aside/6
-	middle := (bend + e.KeyX) / 2
-	return fmt.Sprintf("M%d %dH%dC%d %d %d %d %d %d", e.X, e.Y, bend, middle, e.Y, middle, e.KeyY, e.KeyX, e.KeyY)
-}
-
-func (v *view) writeHTML(to io.Writer) error { return pageTemplate.Execute(to, v.page()) }
-
-func (v *view) page() *page {
-	p := &page{
-		Now: v.now.UTC().Format("2006-01-02 15:04:05 UTC"), view: v, names: namesOf(v.settled, false).of, circled: map[pageStep]string{},
-		ports: map[pageSide]int{}, boxes: map[pageSide]*pageNode{}, bottom: [3]int{pageTop, pageTop, pageTop},
-	}
-	p.tellCircles()
-	keys := make([][]pageTie, len(v.states))
-	waited := 0
-	for i := range keys {
-		if keys[i] = v.ties(i); len(keys[i]) > 0 {
-			waited++
-		}
-		for _, t := range keys[i] {
-			if t.party != nobody {
-				p.ports[t.pageSide]++
-			}
-		}
-	}
-	for i, ties := range keys {
-		if len(ties) > 0 {
-			p.key(i, ties)
-		}
-	}
-	p.Summary = fmt.Sprintf("%s, %s.", count.Either(waited, "key is waited for", "keys are waited for"), count.Of(len(v.requests), "request"))
-	p.Height = slices.Max(p.bottom[:])
-	return p
-}
+// A pageLink refers to a row; without an ID it is text.
+type pageLink struct{ ID, Name, Says, Class string }
 
 // A pageTie is that a party holds a key, or waits for it.
 type pageTie struct {
-	pageSide
-	says string
+	party, state int
+	holds        bool
 }
 
-// ties are those of a key for which somebody waits.
-func (v *view) ties(i int) (ties []pageTie) {
-	s := &v.states[i]
-	for _, one := range v.lines[i] {
-		r, text := &v.requests[one.request], "with an intent"
-		if one.place > 0 {
-			text = fmt.Sprintf("%d. %s, %s", one.place, one.mode, cli.Duration(max(0, v.now.Sub(r.since))))
+func (v *view) writeHTML(to io.Writer) error {
+	p := &page{
+		Now: v.now.UTC().Format("2006-01-02 15:04:05 UTC"), view: v, names: namesOf(v.settled).of, rows: map[int]*pageRow{},
+		circled: map[pageTie]int{},
+	}
+	p.tellCircles()
+	for state := range v.states {
+		if len(v.lines[state]) > 0 {
+			p.addKey(state)
 		}
-		ties = append(ties, pageTie{pageSide{r.party, false}, text})
 	}
-	if len(ties) == 0 {
-		return nil
+	p.Summary = fmt.Sprintf("%s, %s.", count.Either(len(p.Keys), "key is waited for", "keys are waited for"), count.Of(len(v.requests), "request"))
+	if v.more > 0 {
+		p.More = fmt.Sprintf("There are %s more deadlocks, or more.", count.Number(v.more))
 	}
-	for h, party := range v.holders[i] {
-		text := fmt.Sprintf("%s, %s left", s.Mode, cli.Duration(s.Holders[h].TTL))
-		if party == nobody {
-			text = "somebody has left the key"
-		}
-		ties = append(ties, pageTie{pageSide{party, true}, text})
-	}
-	return ties
+	return pageTemplate.Execute(to, p)
 }
 
-// key draws a key, and beside it those who are not drawn yet.
-func (p *page) key(i int, ties []pageTie) {
-	s := &p.view.states[i]
-	top := slices.Max(p.bottom[:])
-	p.bottom = [3]int{top, top, top}
-	key := p.node(1, 2, cli.Text(s.Key), cli.Mode(*s))
-	for _, t := range ties {
-		if t.party == nobody {
-			key.Note += ", " + t.says
-			continue
-		}
-		box := p.box(t.pageSide)
-		y := box.Y + pageLine - 2 + pageLine*box.used
-		box.used++
-		class := p.circled[pageStep{t.pageSide, i}]
-		e := pageEdge{box.X, y, key.X + pageWidth, key.Y + key.Height/2, t.says, class, -6}
-		if t.holds {
-			e.X, e.KeyX, e.Aside = box.X+pageWidth, key.X, 6
-		}
-		if p.Edges = append(p.Edges, e); class != "" && (key.Class == "" || class == "certain") {
-			key.Class = class
-		}
-	}
-}
-
-// box returns the box of a party on its side, and draws it if it is new.
-func (p *page) box(side pageSide) *pageNode {
-	if box := p.boxes[side]; box != nil {
-		return box
-	}
-	column, lines, note, class := 2, 1, "", ""
-	if side.holds {
-		column = 0
-	}
-	if i := p.view.marks[side.party]; i > 0 {
-		lines, note, class = 2, fmt.Sprint("deadlock ", i), p.view.deadlocks[i-1].kind()
-	}
-	box := p.node(column, max(lines, p.ports[side]), cli.Text(p.names[side.party]), note)
-	box.Class, p.boxes[side] = class, box
-	return box
-}
-
-// node draws a box of so many lines.
-func (p *page) node(column, lines int, text, note string) *pageNode {
-	n := &pageNode{
-		Text: cells.Short(text, pageChars), Full: text, Note: cells.Short(note, pageChars), X: 10 + 550*column, Y: p.bottom[column], Height: 8 + pageLine*lines,
-	}
-	p.Nodes = append(p.Nodes, n)
-	p.bottom[column] += n.Height + pageGap
-	return n
-}
-
-// tellCircles says of each deadlock who is in it, and keeps what it joins.
+// tellCircles says of each deadlock who is in it, and keeps what it joins. Certain ones are told first, and count.
 func (p *page) tellCircles() {
-	v := p.view
-	for i := range v.deadlocks {
-		d := &v.deadlocks[i]
-		class, ends := d.kind(), ". Not certain: "+strings.Join(d.Doubts, "; ")+"."
+	for i := range p.view.deadlocks {
+		d := &p.view.deadlocks[i]
+		ends := ". Not certain: " + strings.Join(d.Doubts, "; ") + "."
 		if d.Certain {
 			ends = ". None of them can go on until one gives up or loses its lease."
 		}
@@ -215,25 +86,59 @@ func (p *page) tellCircles() {
 			if s.Why == held {
 				text = "%s waits for %s, which is held by %s"
 			}
-			says = append(says, fmt.Sprintf(text, cli.Text(p.names[s.party]), cli.Text(v.states[s.state].Key), cli.Text(p.names[next.party])))
-			p.mark(pageStep{pageSide{s.party, false}, s.state}, class)
-			p.mark(pageStep{pageSide{next.party, s.Why == held}, s.state}, class)
+			says = append(says, fmt.Sprintf(text, cli.Text(p.names[s.party]), cli.Text(p.view.states[s.state].Key), cli.Text(p.names[next.party])))
+			for _, t := range []pageTie{{s.party, s.state, false}, {next.party, s.state, s.Why == held}} {
+				if p.circled[t] == 0 {
+					p.circled[t] = i + 1
+				}
+			}
 		}
-		p.Circles = append(p.Circles, pageCircle{fmt.Sprintf("Deadlock %d, %s", i+1, class), strings.Join(says, "; ") + ends})
-	}
-	if v.more > 0 {
-		p.Notes = append(p.Notes, fmt.Sprintf("There are %s more deadlocks, or more.", count.Number(v.more)))
-	}
-	if selves := len(v.selves); selves > 0 {
-		p.Notes = append(p.Notes, fmt.Sprintf("Of those who wait for a key that they hold themselves, most likely in another goroutine, there are %s.",
-			count.Number(selves)))
+		p.Circles = append(p.Circles, pageCircle{fmt.Sprintf("Deadlock %d, %s", i+1, d.kind()), strings.Join(says, "; ") + ends})
 	}
 }
 
-// mark keeps that something is a part of a circle. Certain ones are told first, and count.
-func (p *page) mark(s pageStep, class string) {
-	if p.circled[s] == "" {
-		p.circled[s] = class
+// addKey makes the row of a key, and ties it to those of its holders and waiters.
+func (p *page) addKey(state int) {
+	v, s := p.view, &p.view.states[state]
+	key := &pageRow{ID: fmt.Sprint("k", state+1), Name: cli.Text(s.Key), Note: cli.Mode(*s)}
+	p.Keys = append(p.Keys, key)
+	for h, party := range v.holders[state] {
+		if party == nobody {
+			key.Left = append(key.Left, pageLink{Name: "somebody", Says: "has left the key"})
+			continue
+		}
+		p.tie(key, pageTie{party, state, true}, fmt.Sprintf("%s, %s left", s.Mode, cli.Duration(s.Holders[h].TTL)))
+	}
+	for _, one := range v.lines[state] {
+		r, says := &v.requests[one.request], "with an intent"
+		if one.place > 0 {
+			says = fmt.Sprintf("%d. %s, %s", one.place, one.mode, cli.Duration(max(0, v.now.Sub(r.since))))
+		}
+		p.tie(key, pageTie{r.party, state, false}, says)
+	}
+}
+
+// tie has the rows of a key and of a party refer to each other, and marks both if that is a part of a circle.
+func (p *page) tie(key *pageRow, t pageTie, says string) {
+	who := p.rows[t.party]
+	if who == nil {
+		who = &pageRow{ID: partyID(t.party), Name: cli.Text(p.names[t.party])}
+		p.rows[t.party], p.Parties = who, append(p.Parties, who)
+	}
+	class := ""
+	if i := p.circled[t]; i > 0 {
+		class = p.view.deadlocks[i-1].kind()
+		for _, row := range []*pageRow{key, who} {
+			if row.Class != "certain" {
+				row.Class = class
+			}
+		}
+	}
+	toWho, toKey := pageLink{who.ID, who.Name, says, class}, pageLink{key.ID, key.Name, says, class}
+	if t.holds {
+		key.Left, who.Right = append(key.Left, toWho), append(who.Right, toKey)
+	} else {
+		key.Right, who.Left = append(key.Right, toWho), append(who.Left, toKey)
 	}
 }
 

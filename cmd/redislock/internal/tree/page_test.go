@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -25,40 +26,52 @@ func pageOf(t *testing.T, v *view) string {
 	return b.String()
 }
 
-// partsOf returns how many there are of each element of a page, which must be well formed.
-func partsOf(t *testing.T, page string) map[string]int {
+// partsOf returns how many there are of each element of a page, which must be well formed, and where its links lead: to another
+// part of it, each.
+func partsOf(t *testing.T, page string) (parts map[string]int, links []string) {
 	t.Helper()
-	parts := map[string]int{}
+	parts = map[string]int{}
+	ids := map[string]bool{}
 	d := xml.NewDecoder(strings.NewReader(page))
 	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
 	for {
 		token, err := d.Token()
 		if errors.Is(err, io.EOF) {
-			return parts
+			break
 		}
 		check.NoError(t, err)
-		if e, ok := token.(xml.StartElement); ok {
-			parts[e.Name.Local]++
-			for _, a := range e.Attr {
-				if strings.HasPrefix(a.Name.Local, "on") || a.Name.Local == "href" || a.Name.Local == "src" {
-					t.Errorf("%s has %s=%q", e.Name.Local, a.Name.Local, a.Value)
-				}
+		e, _ := token.(xml.StartElement)
+		parts[e.Name.Local]++
+		for _, a := range e.Attr {
+			switch name := a.Name.Local; {
+			case name == "id" && !ids[a.Value]:
+				ids[a.Value] = true
+			case name == "href" && strings.HasPrefix(a.Value, "#"):
+				links = append(links, a.Value[1:])
+			case name == "id" || name == "href" || name == "src" || strings.HasPrefix(name, "on"):
+				t.Errorf("%s has %s=%q", e.Name.Local, name, a.Value)
 			}
 		}
 	}
+	for _, link := range links {
+		if !ids[link] {
+			t.Errorf("a link leads to %q, which is not there", link)
+		}
+	}
+	return parts, links
 }
 
 // What strangers have written is text and nothing else, and nothing comes from elsewhere.
 func TestPageOfStrangers(t *testing.T) {
 	t.Parallel()
 	states := statesOf("a w A < B:w1 C:w3 p:r4 p:r5", "b w B < A:w2", "c w ~A < C:w3", "d r C q < s:w6 intent:x", "e x < s:w7", "f w p")
-	plain := partsOf(t, pageOf(t, viewOf(t, states)))
+	plain, _ := partsOf(t, pageOf(t, viewOf(t, states)))
 	states[0].Key = `</text><script>alert(1)</script>&lt;` + "\x1b]0;\xff"
 	states[3].Holders[1].Metadata = `</title>"><img src=x onerror=alert(1)>`
 	states[0].Line[0].Metadata = `'"` + "`</style><iframe>"
 	states[4].Type = "<b>"
 	page := pageOf(t, viewOf(t, states))
-	if parts := partsOf(t, page); !maps.Equal(parts, plain) {
+	if parts, _ := partsOf(t, page); !maps.Equal(parts, plain) {
 		t.Errorf("the page has the elements %v, want %v", parts, plain)
 	}
 	for _, word := range []string{"<script", "http:", "https:", "url(", "@import", "\x1b", "ZgotmplZ"} {
@@ -82,7 +95,7 @@ func TestPageOfCircles(t *testing.T) {
 		if !strings.Contains(page, tt.want) {
 			t.Errorf("no %q in\n%s", tt.want, page)
 		}
-		for what, want := range map[string]int{`<path class="%s"`: 4, `<g class="%s"`: 6, `<text class="label %s"`: 4} {
+		for what, want := range map[string]int{`<li class="%s"`: 8, `" class="%s">`: 4} {
 			if got, not := strings.Count(page, fmt.Sprintf(what, tt.class)), strings.Count(page, fmt.Sprintf(what, tt.other)); got != want || not != 0 {
 				t.Errorf("%s: %d of %s, and %d of %s, want %d and 0", tt.states, got, what, not, tt.other, want)
 			}
@@ -91,53 +104,52 @@ func TestPageOfCircles(t *testing.T) {
 	if page := pageOf(t, viewOf(t, statesOf("a w A < B:w1", "c r C D"))); strings.Contains(page, "Deadlock") || strings.Contains(page, `class="certain`) {
 		t.Errorf("nobody is in a circle:\n%s", page)
 	}
-	if page := pageOf(t, viewOf(t, nil)); strings.Contains(page, "<svg") || !strings.Contains(page, "0 keys are waited for, 0 requests.") {
+	if page := pageOf(t, viewOf(t, nil)); strings.Contains(page, "<table") || !strings.Contains(page, "0 keys are waited for, 0 requests.") {
 		t.Errorf("nobody waits:\n%s", page)
 	}
 }
 
-// No box covers another one, none is beneath the picture, and each end of an edge is at a box, where no other edge of a party ends.
-func TestPageLayout(t *testing.T) {
+// Of each key that somebody waits for all holders and waiters are there, and of each of these the key.
+func TestPageIsComplete(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
 		v := viewOf(t, randomStates(rand.New(rand.NewPCG(seed, 7))))
-		p := v.page()
-		for i, a := range p.Nodes {
-			if a.Y+a.Height > p.Height {
-				t.Fatalf("seed %d: a box ends at %d of %d", seed, a.Y+a.Height, p.Height)
+		var want []string
+		add := func(state, party int) {
+			if party != nobody {
+				want = append(want, fmt.Sprint("k", state+1), partyID(party))
 			}
-			for _, b := range p.Nodes[:i] {
-				if a.X == b.X && a.Y < b.Y+b.Height && b.Y < a.Y+a.Height {
-					t.Fatalf("seed %d: boxes at %d and %d cover each other", seed, a.Y, b.Y)
+		}
+		for state, line := range v.lines {
+			for _, s := range line {
+				add(state, v.requests[s.request].party)
+			}
+			for _, party := range v.holders[state] {
+				if len(line) > 0 {
+					add(state, party)
 				}
 			}
 		}
-		ends := map[[2]int]bool{}
-		for _, e := range p.Edges {
-			atBox := func(x, y int) bool {
-				return slices.ContainsFunc(p.Nodes, func(n *pageNode) bool { return x == n.X && n.Y < y && y < n.Y+n.Height })
-			}
-			at, left, right := [2]int{e.X, e.Y}, [2]int{e.KeyX, e.KeyY}, [2]int{e.X, e.Y}
-			if e.Aside > 0 {
-				left, right = right, left
-			}
-			if !atBox(left[0]-pageWidth, left[1]) || !atBox(right[0], right[1]) || ends[at] {
-				t.Fatalf("seed %d: an edge is in the air, or meets another: %+v", seed, e)
-			}
-			ends[at] = true
+		_, links := partsOf(t, pageOf(t, v))
+		slices.Sort(links)
+		slices.Sort(want)
+		if !slices.Equal(links, want) {
+			t.Fatalf("seed %d: links to %v, want %v: %v", seed, links, want, v.states)
 		}
 	}
 }
 
-// What belongs to one key stands side by side.
-func TestPageRows(t *testing.T) {
+// Holders stand on the left of a key, and those who wait on the right; of a party, what it waits for stands on the left.
+func TestPageSides(t *testing.T) {
 	t.Parallel()
-	rows := map[string]int{}
-	for _, n := range viewOf(t, statesOf("a w A < B:w1 C:w2", "b w D < E:w3")).page().Nodes {
-		rows[n.Full] = n.Y
-	}
-	if rows["a"] != rows["A"] || rows["a"] != rows["B"] || rows["b"] != rows["D"] || rows["b"] != rows["E"] || rows["b"] <= rows["C"] {
-		t.Errorf("got %v", rows)
+	rows := strings.Split(pageOf(t, viewOf(t, statesOf("a w A < B:w1", "b w B ~C < D:r2"))), "</tr>")
+	for _, want := range []string{
+		`#p1">A</a> .*<b>a</b> <small>write</small>.*#p2">B</a> <small>1. write, `, `#p2">B</a> .*somebody <small>has left the key.*<b>b</b> .*#p3">D</a> <small>1. read, `,
+		`#k1">a</a> .*<b>B</b> .*#k2">b</a> <small>write, `,
+	} {
+		if !slices.ContainsFunc(rows, regexp.MustCompile(`(?s)<td><ul>\s*<li class="[^"]*"><a href="`+want).MatchString) {
+			t.Errorf("no %s in\n%s", want, rows)
+		}
 	}
 }
 

@@ -64,7 +64,6 @@ type names struct {
 	glyphs
 	of      []string
 	parties []party
-	long    bool
 }
 
 // glyphs are what pictures are made of.
@@ -75,17 +74,16 @@ var (
 	plain = glyphs{"|- ", "`- ", "|  ", "   ", "->", "..."}
 )
 
-// namesOf finds a short name for each party, or the whole text with long. Where two have the same short name it is the
-// whole text, too.
-func namesOf(m *model, long bool) *names {
-	n := &names{glyphs: boxes, of: make([]string, len(m.parties)), parties: m.parties, long: long}
+// namesOf finds a short name for each party, or the whole text where two have the same short name.
+func namesOf(m *model) *names {
+	n := &names{glyphs: boxes, of: make([]string, len(m.parties)), parties: m.parties}
 	count := map[string]int{}
 	for p := range m.parties {
 		n.of[p] = shortName(&m.parties[p])
 		count[n.of[p]]++
 	}
 	for p := range m.parties {
-		if party := &m.parties[p]; party.isKnown() && (long || count[n.of[p]] > 1) {
+		if party := &m.parties[p]; party.isKnown() && count[n.of[p]] > 1 {
 			n.of[p] = longName(party)
 		}
 	}
@@ -120,14 +118,12 @@ func (n *names) brief(p int) string {
 	return n.show(cmp.Or(n.parties[p].caller, n.of[p]), 30)
 }
 
-// show makes a text fit for a terminal, and at most so long; 0: in full length. Of a long one the middle is left out.
+// show makes a text fit for a terminal, and at most so long. Of a long one the middle is left out.
 func (n *names) show(text string, most int) string {
 	if text = cli.Text(text); !n.isWritable(text) {
 		text = strconv.QuoteToASCII(text)
 	}
 	switch {
-	case most <= 0 || n.long:
-		return text
 	case n.glyphs == boxes:
 		return cells.Short(text, most)
 	case len(text) <= most:

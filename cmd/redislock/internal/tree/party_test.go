@@ -23,7 +23,7 @@ func TestNames(t *testing.T) {
 	// A process id is used again, after a while.
 	m := newModel(statesOf("a w _@1 < A@1:w1", "b w x"))
 	m.parties[2].metadata = strings.Replace(m.parties[0].metadata, "2026", "2025", 1)
-	n := namesOf(m, false)
+	n := namesOf(m)
 	if n.of[0] == n.of[2] || n.of[1] != "A (web-1 pid 1 shop)" {
 		t.Errorf("names %q", n.of)
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -12,13 +13,15 @@ import (
 	"github.com/seed-14de3678/redislock/internal/count"
 )
 
+// width is how many columns a line has at most.
+const width = 80
+
 // A printer writes a view for people.
 type printer struct {
 	*view
 	names   *names
 	screen  *cli.Screen                                 // for its colours
 	most    int                                         // of each list; 0: all
-	width   int                                         // of a line; 0: any
 	propose func(command string, more ...string) string // a command line
 	only    bool                                        // the deadlocks
 	w       *bufio.Writer
@@ -54,15 +57,11 @@ func (p *printer) say(format string, args ...any) { fmt.Fprintf(p.w, format+"\n"
 
 // fit writes a line, and shortens the name in it until it fits. Without a name it is only what leads to one.
 func (p *printer) fit(lead, name, tail, mark string) {
-	most := 0
-	if p.width > 0 {
-		most = max(12, p.width-utf8.RuneCountInString(lead+tail+mark))
+	if name != "" {
+		name = p.names.show(name, max(12, width-utf8.RuneCountInString(lead+tail+mark)))
 	}
 	if mark != "" {
 		mark = p.screen.Paint(cli.Red, mark)
-	}
-	if name != "" {
-		name = p.names.show(name, most)
 	}
 	p.say("%s%s%s%s", lead, name, tail, mark)
 }
@@ -80,33 +79,28 @@ func (p *printer) mark(party int) string {
 }
 
 // hold says how a party holds a key, or that it is the first in line.
-func (p *printer) hold(party, state int, isInTheWay bool) (text string) {
-	s, others := &p.states[state], 0
+func (p *printer) hold(party, state int, isInTheWay bool) string {
+	s := &p.states[state]
 	switch {
 	case s.Mode == redislock.ModeForeign:
 		return ", " + cli.Mode(*s) + ", first in line"
 	case !isInTheWay:
 		return ", first in line"
 	}
-	for h, other := range p.holders[state] {
-		if other != party || text != "" {
-			others++
-			continue
-		}
-		holder := s.Holders[h]
-		text = ", held to " + string(s.Mode)
-		if !holder.Since.IsZero() {
-			text += " for " + p.age(holder.Since)
-		}
-		text += fmt.Sprintf(", %s left", cli.Duration(holder.TTL))
+	holder := s.Holders[slices.Index(p.holders[state], party)]
+	text := ", held to " + string(s.Mode)
+	if !holder.Since.IsZero() {
+		text += " for " + p.age(holder.Since)
 	}
-	switch others {
+	text += fmt.Sprintf(", %s left", cli.Duration(holder.TTL))
+	switch others := len(s.Holders) - 1; others {
 	case 0:
 		return text
 	case 1:
 		return text + ", with another"
+	default:
+		return text + fmt.Sprintf(", with %s others", count.Number(others))
 	}
-	return text + fmt.Sprintf(", with %s others", count.Number(others))
 }
 
 // leftUntil says for how long a key stays taken that nobody holds any more.
@@ -115,27 +109,20 @@ func (p *printer) leftUntil(state int) string {
 	return fmt.Sprintf(", left by its holder, free in %s", cli.Duration(holder.TTL))
 }
 
-// place says where a waiter stands.
-func place(g group) string {
-	switch {
-	case g.last == 0:
+// place says where a waiter stands among those who are alive.
+func place(s stand) string {
+	if s.place == 0 {
 		return "intent: "
-	case g.first == g.last:
-		return fmt.Sprintf("%d. ", g.first)
 	}
-	return fmt.Sprintf("%d-%d. ", g.first, g.last)
+	return fmt.Sprintf("%d. ", s.ahead+1)
 }
 
-// wish says what a waiter wants, and since when.
-func (p *printer) wish(g group) string {
-	switch since := p.requests[g.request].since; {
-	case g.last == 0:
+// wish says what a waiter wants, and for how long it has waited.
+func (p *printer) wish(s stand) string {
+	if s.place == 0 {
 		return ", to write"
-	case g.first != g.last:
-		return fmt.Sprintf(", to %s, %s times, up to %s", g.mode, count.Number(g.size()), p.age(since))
-	default:
-		return fmt.Sprintf(", to %s, %s", g.mode, p.age(since))
 	}
+	return fmt.Sprintf(", to %s, %s", s.mode, p.age(p.requests[s.request].since))
 }
 
 func (p *printer) age(since time.Time) string { return cli.Duration(max(0, p.now.Sub(since))) }

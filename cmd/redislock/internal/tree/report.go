@@ -10,7 +10,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/count"
 )
 
-// printDeadlocks writes the part of the deadlocks: one by one, and those who may wait for themselves together.
+// printDeadlocks writes the part of the deadlocks.
 func (p *printer) printDeadlocks() {
 	told := p.deadlocks
 	if p.most > 0 {
@@ -22,7 +22,6 @@ func (p *printer) printDeadlocks() {
 	if hidden := p.more + len(p.deadlocks) - len(told); hidden > 0 {
 		p.say("\n%s %s more of them, or more", p.names.dots, count.Number(hidden))
 	}
-	p.printSelves()
 }
 
 func (p *printer) deadlock(number int, d *deadlock) {
@@ -30,9 +29,6 @@ func (p *printer) deadlock(number int, d *deadlock) {
 	p.wrap(fmt.Sprintf("%s deadlock %d: ", d.kind(), number), p.chain(d, p.names), map[bool]string{true: cli.Red, false: cli.Yellow}[d.Certain])
 	for s, next := range d.links() {
 		p.step(s, p.names.brief(next.party))
-	}
-	if d.Behind > 0 {
-		p.say("   %s behind these.", count.Either(d.Behind, "request more waits", "requests more wait"))
 	}
 	if len(d.Doubts) > 0 {
 		p.wrap("   Not certain: ", strings.Split(strings.Join(d.Doubts, "; ")+".", " "), "")
@@ -89,7 +85,7 @@ func shellWord(key string) (string, bool) {
 func (p *printer) wrap(title string, pieces []string, colour string) {
 	line := strings.TrimSuffix(title, " ")
 	for i, piece := range pieces {
-		if i > 0 && p.width > 0 && utf8.RuneCountInString(line+" "+piece) > p.width {
+		if i > 0 && utf8.RuneCountInString(line+" "+piece) > width {
 			p.say("%s", p.paint(colour, line))
 			line = "   " + piece
 			continue
@@ -104,27 +100,4 @@ func (p *printer) paint(colour, text string) string {
 		return text
 	}
 	return p.screen.Paint(colour, text)
-}
-
-// printSelves writes who may wait for itself. That is most likely nothing, so it is short.
-func (p *printer) printSelves() {
-	var pieces []string
-	seen := map[int]bool{}
-	for _, d := range p.selves {
-		if party := d.Steps[0].party; !seen[party] {
-			seen[party] = true
-			pieces = append(pieces, fmt.Sprintf("%s (%s)", p.names.brief(party), p.names.show(p.states[d.Steps[0].state].Key, 30)))
-		}
-	}
-	if len(pieces) == 0 {
-		return
-	}
-	p.say("\n%s", count.Either(len(pieces), "party waits for a key that it holds itself, most likely another goroutine:",
-		"parties wait for keys that they hold themselves, most likely other goroutines:"))
-	if p.most > 0 && len(pieces) > p.most {
-		pieces = append(pieces[:p.most], fmt.Sprintf("%s %s more", p.names.dots, count.Number(len(pieces)-p.most)))
-	}
-	for _, piece := range pieces {
-		p.say("   %s", piece)
-	}
 }

@@ -45,12 +45,12 @@ The exit status is 1 if there is a certain deadlock, and 0 if there is none.`,
 
 // options are the flags of the command.
 type options struct {
-	redis            cli.Redis
-	json             *bool
-	dot, ascii, long bool
-	only             bool // the deadlocks
-	most             int
-	html             string
+	redis      cli.Redis
+	json       *bool
+	dot, ascii bool
+	only       bool // the deadlocks
+	most       int
+	html       string
 }
 
 func define(flags *pflag.FlagSet) cli.Action {
@@ -58,9 +58,8 @@ func define(flags *pflag.FlagSet) cli.Action {
 	o.redis.Define(flags)
 	o.json = cli.JSONFlag(flags)
 	flags.BoolVar(&o.dot, "dot", false, "write a graph for Graphviz, with deadlocks in red")
-	flags.StringVar(&o.html, "html", "", "write a page with a picture into this `file`, to send to somebody; -: to standard output")
+	flags.StringVar(&o.html, "html", "", "write a page of it into this `file`, to send to somebody; -: to standard output")
 	flags.BoolVar(&o.ascii, "ascii", false, "draw without box characters, as where the locale is not UTF-8")
-	flags.BoolVar(&o.long, "full", false, "show keys and metadata in full length, however long the lines become")
 	flags.BoolVar(&o.only, "deadlocks", false, "show nothing but deadlocks")
 	flags.IntVar(&o.most, "waiters", 10, "draw so many waiters of each line, and say how many more there are; 0: all")
 	return func(ctx context.Context, to cli.Streams, args []string) error { return o.run(ctx, to, args) }
@@ -150,11 +149,7 @@ func (o *options) write(to cli.Streams, v *view) error {
 		return writePage(o.html, to.Out, v.writeHTML)
 	}
 	p := &printer{
-		view: v, names: namesOf(v.settled, o.long), screen: cli.NewScreen(to.Out),
-		most: o.most, width: 80, only: o.only, propose: o.redis.Propose,
-	}
-	if o.long {
-		p.width = 0
+		view: v, names: namesOf(v.settled), screen: cli.NewScreen(to.Out), most: o.most, only: o.only, propose: o.redis.Propose,
 	}
 	if o.ascii || !cli.UTF8() {
 		p.names.glyphs = plain
