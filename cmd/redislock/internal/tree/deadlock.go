@@ -188,6 +188,7 @@ func (f *finder) doubts(steps []step) []string {
 	for i, s := range steps {
 		p := &f.parties[s.party]
 		isHolder := steps[(i+len(steps)-1)%len(steps)].Why == held
+		isOwn, _ := f.isPerhapsOwn(s.request, s.state)
 		switch {
 		case f.requests[s.request].isIntent():
 			doubt("a writer with an intent may not ask again")
@@ -197,7 +198,7 @@ func (f *finder) doubts(steps []step) []string {
 			doubt("a caller's id is used by %d processes", len(p.processes))
 		case isHolder && !f.isOne(s.party):
 			doubt("a caller waits more than once, so it has several goroutines")
-		case f.isPerhapsOwn(s.request, s.state):
+		case isOwn:
 			doubt("a request may have the token with which its caller holds the key")
 		case p.caller == "":
 			doubt("what stands in two lines may be two requests")
@@ -214,7 +215,8 @@ func (f *finder) selves(others bool) {
 		}
 		q := f.parties[p].requests[0]
 		for _, s := range f.requests[q].stands {
-			isInItsWay := f.isHeldBy(s.state, p) && f.isHeldAgainst(s.state, s.mode) && !f.isPerhapsOwn(q, s.state)
+			isOwn, _ := f.isPerhapsOwn(q, s.state)
+			isInItsWay := f.isHeldBy(s.state, p) && f.isHeldAgainst(s.state, s.mode) && !isOwn
 			if isInItsWay && !f.stuck[p] && (others || !f.wouldWait(q, s.state)) {
 				f.keep([]step{{Why: held, party: p, request: q, state: s.state}}, true)
 			}

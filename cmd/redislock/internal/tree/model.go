@@ -184,13 +184,13 @@ func (m *model) isHeldBy(state, p int) bool {
 	return held
 }
 
-// isPerhapsOwn reports whether a request may have the token with which its party holds a key. Then the key, and its line,
-// are not in its way, but for other readers if it wants to write.
-func (m *model) isPerhapsOwn(q, state int) bool {
-	if has, known := m.hasToken(q, state); known {
-		return has && m.isHeldBy(state, m.requests[q].party)
+// isPerhapsOwn reports whether a request has the token with which its party holds a key, and if that is not known, whether it
+// may have it. With that token the key, and its line, are not in its way, but for other readers if it wants to write.
+func (m *model) isPerhapsOwn(q, state int) (is, isKnown bool) {
+	if has, isKnown := m.hasToken(q, state); isKnown {
+		return has && m.isHeldBy(state, m.requests[q].party), true
 	}
-	return m.wouldWait(q, state)
+	return m.wouldWait(q, state), false
 }
 
 // wouldWait reports whether a request would have to wait, too, if it had the token with which its party holds a key. If not, it

@@ -19,7 +19,7 @@ type waits struct {
 
 // newWaits makes the graph. With certain it has only those edges that are certain. An edge from a party to its request is, if
 // this party keeps what it holds until it has what it waits for. An edge to those before in line is, unless the request may
-// have the token with which its party holds the key: then nobody in the line is in its way.
+// have the token with which its party holds the key: then nobody in the line is in its way. If that is known there is none.
 func newWaits(m *model, certain bool) *waits {
 	g := &waits{model: m, certain: certain}
 	for range m.parties {
@@ -84,7 +84,9 @@ func (g *waits) addKey(state int) {
 		if m.isHeldAgainst(state, s.mode) {
 			g.edge(node, holders)
 		}
-		if ahead != nobody && (!g.certain || !m.isPerhapsOwn(s.request, state)) {
+		isOwn, isKnown := m.isPerhapsOwn(s.request, state)
+		isFirst := isOwn && (isKnown || g.certain) // wherever it stands
+		if ahead != nobody && !isFirst {
 			g.edge(node, ahead)
 		}
 		door := g.node(m.requests[s.request].party, nobody, state) // it makes the way through a line longer
