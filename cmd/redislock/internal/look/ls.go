@@ -152,21 +152,7 @@ func (l *listing) remark(w io.Writer, conn *cli.Conn, pattern string, failed err
 	if l.notes.Keys > 0 && failed != nil {
 		cli.Say(w, "the list is not complete: %s looked at\n", count.Either(l.notes.Keys, "key was", "keys were"))
 	}
-	if n := l.notes.Refused; n > 0 {
-		cli.Say(w, "%s; --prefix limits the search to keys of locks\n",
-			count.Either(n, "key was left out, because this user may not read it", "keys were left out, because this user may not read them"))
-	}
-	if n := l.notes.Foreign; n > 0 {
-		cli.Say(w, "%s\n", count.Either(n, "key more is foreign, or seems to be", "keys more are foreign, or seem to be"))
-	}
-	if n := l.notes.Moving; n > 0 {
-		cli.Say(w, "%s in slots that move from one master to another: who waits for them is not known until they have moved\n",
-			count.Either(n, "key is", "keys are"))
-	}
-	if n := l.notes.OwnTokens; n > 0 {
-		cli.Say(w, "%s a token of the caller's own choosing, and was found by the fencing number beside it;\n"+
-			"others like it may be missed without --prefix\n", count.Either(n, "key has", "keys have"))
-	}
+	l.notes.Tell(w)
 	for _, certain := range []bool{false, true} {
 		if text := tree.Told(l.circles, certain); text != "" {
 			cli.Say(w, "%s; %s says more\n", text, l.redis.Propose("tree"))

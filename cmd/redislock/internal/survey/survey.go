@@ -51,19 +51,6 @@ type Query struct {
 	Notes   *Notes // gets what else there is to say; nil: it is not kept
 }
 
-// Notes are what a survey has seen beside the locks.
-type Notes struct {
-	Keys    int64 // that the servers have, so far as they were looked at
-	Refused int64 // keys that this user may not read
-	// Moving are keys of slots that move to another master of the Cluster: what stands beside them could not be asked for.
-	Moving int64
-	// OwnTokens are locks whose tokens are the callers' own, and that were found by what stands beside them alone. There may
-	// be others, with nothing beside them.
-	OwnTokens int64
-	// Foreign are keys that seem to hold something that is no lock, and were not looked at any further.
-	Foreign int64
-}
-
 // Locks finds every key that is locked or waited for, or has an intent, and calls found with a few at a time, each once. It
 // reads with SCAN, so what changes meanwhile may be missed. If it returns an error, what it has found until then is true all
 // the same; in a Cluster it goes on with the other masters.

@@ -112,18 +112,7 @@ func (o *options) run(ctx context.Context, to cli.Streams, args []string) error 
 func (o *options) look(ctx context.Context, conn *cli.Conn, to cli.Streams, pattern string) ([]redislock.KeyState, error) {
 	var notes survey.Notes
 	states, err := survey.All(ctx, conn, survey.Query{Pattern: pattern, Notes: &notes}, to.Err)
-	for _, unseen := range []struct {
-		n    int64
-		what string
-	}{
-		{notes.Refused, "this user may not read"},
-		{notes.Moving, "stand in slots that move to another master: who waits for them is not known"},
-		{notes.OwnTokens, "have tokens of the callers' own; others like them may be missed without --prefix"},
-	} {
-		if unseen.n > 0 {
-			cli.Say(to.Err, "some keys (%d) %s\n", unseen.n, unseen.what)
-		}
-	}
+	notes.Tell(to.Err)
 	slices.SortFunc(states, func(a, b redislock.KeyState) int { return strings.Compare(a.Key, b.Key) }) // SCAN has no order
 	if len(states) > 0 && pattern == "" {
 		cli.Say(to.Err, "%s", conn.Cut(states[0].Key))
