@@ -35,7 +35,7 @@ var fixtures = map[string]func(*crowd){
 		c.deadlock("request-31", "request-40")
 		c.queues("web-5", "stock:9")
 	},
-	"tree-possible": func(c *crowd) { c.deadlock("web-3", "web-4") },
+	"tree-possible":  func(c *crowd) { c.deadlock("web-3", "web-4") },
 	"doctor-healthy": func(c *crowd) { c.configure("appendonly", "yes", "appendfsync", "always") },
 	"doctor-sick": func(c *crowd) {
 		c.configure("maxmemory", "100mb", "maxmemory-policy", "volatile-lru")

@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
@@ -48,33 +46,31 @@ func (v *view) writeDot(to io.Writer) error {
 // arrows are the edges with what stands beside them, each once, and how often each is there. All of a circle is among them,
 // although an edge from far back in a line to the holder follows from others.
 func (v *view) arrows(edges []edge) (arrows []dotEdge, counts map[dotEdge]int) {
-	type joint struct{ from, to, state int }
-	circled, counts := map[joint]int{}, map[dotEdge]int{} // circled: what deadlocks join, with the number of the first one
+	isThere, circled, counts := map[joint]bool{}, map[joint]int{}, map[dotEdge]int{} // circled: by the number of the first deadlock
+	for _, e := range edges {
+		isThere[e.joint] = true
+	}
 	for i := range v.deadlocks {
 		for s, next := range v.deadlocks[i].links() {
-			if j := (joint{s.party, next.party, s.state}); circled[j] == 0 {
-				circled[j] = i + 1
+			j := joint{s.party, next.party, s.state}
+			if circled[j] > 0 {
+				continue
+			}
+			if circled[j] = i + 1; !isThere[j] && max(j.from, j.to) < len(v.parties) {
+				edges = append(edges, edge{From: partyID(j.from), To: partyID(j.to), KeyName: s.KeyName, joint: j})
 			}
 		}
 	}
-	missing := maps.Clone(circled)
 	for _, e := range edges {
-		j := joint{e.from, e.to, e.state}
-		delete(missing, j)
-		a := dotEdge{e.From, cmp.Or(e.To, fmt.Sprint("left", e.state+1)), cli.Text(e.Key) + "\nto " + string(e.Wants), circled[j]}
+		a := dotEdge{e.From, cmp.Or(e.To, fmt.Sprint("left", e.state+1)), cli.Text(e.Key), circled[e.joint]}
+		if e.Wants != "" {
+			a.label += "\nto " + string(e.Wants)
+		}
 		if e.Why == "line" {
 			a.label += ", behind it in line"
 		}
 		if counts[a]++; counts[a] == 1 {
 			arrows = append(arrows, a)
-		}
-	}
-	inOrder := func(a, b joint) int {
-		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(a.state, b.state))
-	}
-	for _, j := range slices.SortedFunc(maps.Keys(missing), inOrder) {
-		if max(j.from, j.to) < len(v.parties) {
-			arrows = append(arrows, dotEdge{partyID(j.from), partyID(j.to), cli.Text(v.states[j.state].Key), circled[j]})
 		}
 	}
 	return arrows, counts

@@ -23,8 +23,11 @@ type edge struct {
 	Place int            `json:"place,omitempty"` // absent: an intent
 	Since *string        `json:"since,omitempty"`
 
-	from, to, state int // to is nobody if the key was left
+	joint
 }
+
+// A joint is between whom an edge is; to is nobody if the key was left.
+type joint struct{ from, to, state int }
 
 // partyID is how a program tells a party from others.
 func partyID(p int) string { return fmt.Sprint("p", p+1) }
@@ -50,7 +53,7 @@ func (m *model) edgesOf(s stand, before []stand) (some []edge) {
 	key, r := &m.states[s.state], &m.requests[s.request]
 	e := edge{
 		Type: "edge", From: partyID(r.party), KeyName: cli.NameOf(key.Key), Why: "line", Wants: s.mode, Place: s.place, Since: cli.Moment(r.since),
-		from: r.party, state: s.state,
+		joint: joint{from: r.party, state: s.state},
 	}
 	add := func(to int) {
 		if e.to, e.To = to, ""; to != nobody {

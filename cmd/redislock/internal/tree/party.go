@@ -3,6 +3,7 @@ package tree
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -14,11 +15,13 @@ import (
 // A process is what the metadata of redislock.InstanceMetadata say.
 type process struct{ host, pid, program, start, rest string }
 
+// metadataWord is one word of metadata, in which a quoted value may have spaces.
+var metadataWord = regexp.MustCompile(`(?:"(?:[^"\\]|\\.)*"|[^ ])+`)
+
 // processOf reads metadata that name a host and a process id.
 func processOf(metadata string) (process, bool) {
 	var p process
-	for text := metadata; text != ""; {
-		word, rest := cutWord(text)
+	for _, word := range metadataWord.FindAllString(metadata, -1) {
 		name, value, _ := strings.Cut(word, "=")
 		if plain, err := strconv.Unquote(value); err == nil {
 			value = plain
@@ -35,21 +38,8 @@ func processOf(metadata string) (process, bool) {
 		default:
 			p.rest += " " + word
 		}
-		text = rest
 	}
 	return p, p.host != "" && p.pid != ""
-}
-
-// cutWord cuts the first word off, in which a quoted value may have spaces.
-func cutWord(text string) (word, rest string) {
-	if at := strings.IndexAny(text, `" `); at >= 0 && text[at] == '"' {
-		if quoted, err := strconv.QuotedPrefix(text[at:]); err == nil {
-			word, rest, _ := strings.Cut(text[at+len(quoted):], " ")
-			return text[:at] + quoted + word, rest
-		}
-	}
-	word, rest, _ = strings.Cut(text, " ")
-	return word, rest
 }
 
 // id tells processes apart.

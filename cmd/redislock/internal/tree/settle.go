@@ -3,7 +3,6 @@ package tree
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -55,29 +54,24 @@ func settled(ctx context.Context, m *model, look inspect, k *marker, pause time.
 	return still, nil
 }
 
-// suspects are the states that may have to do with a deadlock, in order: all keys of the parties that are in circles.
-func (m *model) suspects() []int {
+// suspects are the states that may have to do with a deadlock, in order: all keys of the parties that are in circles, as far as
+// somebody waits for them.
+func (m *model) suspects() (states []int) {
 	g := newWaits(m, false)
 	_, circles := g.components()
-	parties := map[int]bool{}
+	isIn := map[int]bool{}
 	for _, node := range slices.Concat(circles...) {
-		parties[g.who[node]] = true
+		isIn[g.who[node]] = true
 	}
-	delete(parties, nobody)
-	states := map[int]bool{}
-	for p := range parties {
-		for _, state := range m.parties[p].holds {
-			states[state] = true
-		}
-		for _, q := range m.parties[p].requests {
-			for _, s := range m.requests[q].stands {
-				states[s.state] = true
-			}
+	delete(isIn, nobody)
+	for state := range m.states {
+		holds := slices.ContainsFunc(m.holders[state], func(p int) bool { return isIn[p] })
+		waits := slices.ContainsFunc(m.lines[state], func(s stand) bool { return isIn[m.requests[s.request].party] })
+		if (holds || waits) && isWaited(m.states[state]) {
+			states = append(states, state)
 		}
 	}
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(states)), func(state int) bool {
-		return !isWaited(m.states[state])
-	})
+	return states
 }
 
 // common is what two looks at a key have seen, with the leases of the second one.
