@@ -140,11 +140,11 @@ func (l *listing) remark(w io.Writer, conn *cli.Conn, pattern string, failed err
 		if pattern != "" {
 			what += " that matches " + cli.Text(pattern)
 		}
+		what += " is locked or waited for"
 		if l.waiting || l.held || l.holder != "" {
-			cli.Say(w, "%s is locked or waited for as the flags ask, on %s\n", what, conn.Name)
-		} else {
-			cli.Say(w, "%s is locked or waited for on %s\n", what, conn.Name)
+			what += " as the flags ask,"
 		}
+		cli.Say(w, "%s on %s\n", what, conn.Name)
 	}
 	if len(l.states) > 0 && pattern == "" {
 		cli.Say(w, "%s", conn.Cut(l.states[0].Key))
@@ -188,11 +188,6 @@ func byKey(a, b redislock.KeyState) int { return cmp.Compare(a.Key, b.Key) }
 
 // last compares two of which those that lack something stand behind the others.
 func last(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
+	place := map[bool]int{false: 0, true: 1}
+	return place[a] - place[b]
 }

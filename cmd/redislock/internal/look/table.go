@@ -2,6 +2,7 @@ package look
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -81,10 +82,8 @@ func widthOf(w io.Writer) int {
 	if !cli.IsTerminal(w) {
 		return 0
 	}
-	if columns, _ := cli.TerminalSize(w); columns > 0 {
-		return columns
-	}
-	return usualWidth
+	columns, _ := cli.TerminalSize(w)
+	return cmp.Or(columns, usualWidth)
 }
 
 // rowOf is what the table says of a key.

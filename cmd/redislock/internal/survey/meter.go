@@ -3,6 +3,8 @@ package survey
 import (
 	"context"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed-14de3678/redislock"
@@ -19,7 +21,7 @@ const (
 	untold = time.Second
 )
 
-// All finds every key that Locks finds, and writes to w how far it is. What it returns with an error is true all the same.
+// All finds every key that Locks finds, sorted, and writes to w how far it is. What it returns with an error is true all the same.
 func All(ctx context.Context, conn *cli.Conn, q Query, w io.Writer) (states []redislock.KeyState, err error) {
 	m := newMeter(w)
 	defer m.Settle()
@@ -28,6 +30,7 @@ func All(ctx context.Context, conn *cli.Conn, q Query, w io.Writer) (states []re
 		states = append(states, found...)
 		return nil
 	})
+	slices.SortFunc(states, func(a, b redislock.KeyState) int { return strings.Compare(a.Key, b.Key) }) // SCAN has no order
 	return states, err
 }
 

@@ -166,15 +166,12 @@ func (g *waits) steps(round []int) (steps []step) {
 
 // circleName is the same for circles of the same parties and keys, wherever they begin.
 func circleName(steps []step) string {
-	words := make([]string, len(steps))
-	for i, s := range steps {
-		words[i] = fmt.Sprint(s.party, s.state, s.Why, ";")
+	var words []string
+	for _, s := range steps {
+		words = append(words, fmt.Sprint(s.party, s.state, s.Why))
 	}
-	name := strings.Join(words, "")
-	for i := range words {
-		name = min(name, strings.Join(slices.Concat(words[i:], words[:i]), ""))
-	}
-	return name
+	slices.Sort(words)
+	return strings.Join(words, ";")
 }
 
 // doubts are why a circle is not certain.

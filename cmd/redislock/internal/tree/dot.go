@@ -20,33 +20,28 @@ type dotEdge struct {
 // writeDot writes a graph for Graphviz.
 func (v *view) writeDot(to io.Writer) error {
 	w := bufio.NewWriter(to)
-	say := func(format string, args ...any) { fmt.Fprintf(w, format, args...) } //nolint:errcheck // Flush tells
+	say := func(format string, args ...any) { cli.Say(w, format, args...) } // Flush returns the error
 	say("digraph redislock {\n  rankdir=LR;\n  node [shape=box, fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\"];\n")
 	names, edges := namesOf(v.settled).of, v.edges()
 	for _, p := range joined(edges) {
 		say("  %s [label=%s%s];\n", partyID(p), dotText(cli.Text(names[p])), v.dotColour(v.marks[p]))
 	}
-	arrows, counts := v.arrows(edges)
 	left := map[string]bool{}
-	for _, a := range arrows {
+	for _, a := range v.arrows(edges) {
 		if strings.HasPrefix(a.to, "left") && !left[a.to] {
 			left[a.to] = true
 			say("  %s [label=\"left\", style=dashed];\n", a.to)
 		}
-		label := a.label
-		if counts[a] > 1 {
-			label += fmt.Sprintf("\n%d times", counts[a])
-		}
-		say("  %s -> %s [label=%s%s];\n", a.from, a.to, dotText(label), v.dotColour(a.deadlock))
+		say("  %s -> %s [label=%s%s];\n", a.from, a.to, dotText(a.label), v.dotColour(a.deadlock))
 	}
 	say("}\n")
 	return w.Flush()
 }
 
-// arrows are the edges with what stands beside them, each once, and how often each is there. All of a circle is among them,
-// although an edge from far back in a line to the holder follows from others.
-func (v *view) arrows(edges []edge) (arrows []dotEdge, counts map[dotEdge]int) {
-	isThere, circled, counts := map[joint]bool{}, map[joint]int{}, map[dotEdge]int{} // circled: by the number of the first deadlock
+// arrows are the edges with what stands beside them, each once. All of a circle is among them, although an edge from far back in
+// a line to the holder follows from others.
+func (v *view) arrows(edges []edge) (arrows []dotEdge) {
+	isThere, circled := map[joint]bool{}, map[joint]int{} // circled: by the number of the first deadlock
 	for _, e := range edges {
 		isThere[e.joint] = true
 	}
@@ -61,6 +56,7 @@ func (v *view) arrows(edges []edge) (arrows []dotEdge, counts map[dotEdge]int) {
 			}
 		}
 	}
+	isDrawn := map[dotEdge]bool{}
 	for _, e := range edges {
 		a := dotEdge{e.From, cmp.Or(e.To, fmt.Sprint("left", e.state+1)), cli.Text(e.Key), circled[e.joint]}
 		if e.Wants != "" {
@@ -69,11 +65,12 @@ func (v *view) arrows(edges []edge) (arrows []dotEdge, counts map[dotEdge]int) {
 		if e.Why == "line" {
 			a.label += ", behind it in line"
 		}
-		if counts[a]++; counts[a] == 1 {
+		if !isDrawn[a] {
 			arrows = append(arrows, a)
 		}
+		isDrawn[a] = true
 	}
-	return arrows, counts
+	return arrows
 }
 
 // dotColour is how a part of a deadlock looks; empty: it is none.

@@ -19,7 +19,7 @@ type Circle struct {
 
 // Circles finds the deadlocks among keys. What may be one is read twice more, which takes half a second; otherwise nothing is.
 // Tokens are compared by a script for each key that somebody waits for; if conn is nil they are not.
-func Circles(ctx context.Context, conn *cli.Conn, look func(context.Context, []string) ([]redislock.KeyState, error), states []redislock.KeyState) ([]Circle, error) {
+func Circles(ctx context.Context, conn *cli.Conn, look inspect, states []redislock.KeyState) ([]Circle, error) {
 	v, err := newView(ctx, waited(states), look, newMarker(conn), settling)
 	if err != nil {
 		return nil, err
@@ -43,12 +43,12 @@ func Circles(ctx context.Context, conn *cli.Conn, look func(context.Context, []s
 // Told says in one line how many of these circles are certain, or only possible, with the first of them; empty if there is none.
 func Told(circles []Circle, certain bool) string {
 	some := slices.DeleteFunc(slices.Clone(circles), func(c Circle) bool { return c.Certain != certain })
-	what := (&deadlock{Certain: certain}).kind() + " deadlock"
-	switch len(some) {
-	case 0:
+	if len(some) == 0 {
 		return ""
-	case 1:
-		return "1 " + what + ": " + some[0].Text
 	}
-	return count.Of(len(some), what) + ", such as " + some[0].Text
+	before := ": "
+	if len(some) > 1 {
+		before = ", such as "
+	}
+	return count.Of(len(some), (&deadlock{Certain: certain}).kind()+" deadlock") + before + some[0].Text
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/internal/count"
 )
 
@@ -39,11 +40,11 @@ func (f *forest) add(lead, name, tail string) *row {
 }
 
 // addRoot makes a row with which a tree begins.
-func (f *forest) addRoot(lead, name, tail string) *row {
+func (f *forest) addRoot(name, tail string) *row {
 	if len(f.rows) > 0 {
 		f.add("", "", "")
 	}
-	return f.add(lead, name, tail)
+	return f.add("", name, tail)
 }
 
 // branch makes the begin of a row from what stands above it, and of those beneath it; follows says whether another one does.
@@ -63,8 +64,24 @@ func (p *printer) grow() []row {
 	for state := range p.states {
 		f.plant(state)
 	}
-	var roots []int
-	waiting := make([]int, len(p.parties)) // how many are beneath the keys of a party
+	for _, state := range f.left {
+		s := &f.states[state]
+		f.addRoot(s.Key, ", left by its holder, free in "+cli.Duration(s.Holders[0].TTL))
+		f.waiters(state, "", 1)
+	}
+	for _, party := range f.roots() {
+		if !f.drawn[party] {
+			r := f.addRoot(f.names.of[party], "")
+			r.party, r.mark = party, f.mark(party)
+			f.beneath(party, "", 0)
+		}
+	}
+	return f.rows
+}
+
+// roots are the parties with which trees may begin. Those that wait come last: most of them are beneath somebody by then.
+func (f *forest) roots() (roots []int) {
+	waiting := make([]int, len(f.parties)) // how many are beneath the keys of a party
 	for party, keys := range f.under {
 		for _, state := range keys {
 			waiting[party] += len(f.below[state])
@@ -73,41 +90,11 @@ func (p *printer) grow() []row {
 			roots = append(roots, party)
 		}
 	}
-	slices.SortStableFunc(roots, func(a, b int) int { // those who wait come last: most of them are beneath somebody by then
-		waits := cmp.Compare(min(1, len(p.parties[a].requests)), min(1, len(p.parties[b].requests)))
+	slices.SortStableFunc(roots, func(a, b int) int {
+		waits := cmp.Compare(min(1, len(f.parties[a].requests)), min(1, len(f.parties[b].requests)))
 		return cmp.Or(waits, cmp.Compare(waiting[b], waiting[a]))
 	})
-	f.trees(roots, waiting)
-	return f.rows
-}
-
-// trees draws the roots, and says how many wait beneath those that it does not draw.
-func (f *forest) trees(roots, waiting []int) {
-	trees, hidden := 0, 0
-	hasRoom := func(waiting int) bool {
-		trees++
-		if f.most == 0 || trees <= 5*f.most {
-			return true
-		}
-		hidden += waiting
-		return false
-	}
-	for _, state := range f.left {
-		if hasRoom(len(f.below[state])) {
-			f.addRoot("", f.states[state].Key, f.leftUntil(state))
-			f.waiters(state, "", 1)
-		}
-	}
-	for _, p := range roots {
-		if !f.drawn[p] && hasRoom(waiting[p]) {
-			r := f.addRoot("", f.names.of[p], "")
-			r.party, r.mark = p, f.mark(p)
-			f.beneath(p, "", 0)
-		}
-	}
-	if hidden > 0 {
-		f.addRoot(fmt.Sprintf("%s %s more wait for others: --waiters 0 draws all", f.names.dots, count.Number(hidden)), "", "")
-	}
+	return roots
 }
 
 // plant finds out beneath whom the line of a key belongs, with the writer that has an intent at its head.
@@ -172,7 +159,8 @@ func (f *forest) waiters(state int, stems string, depth int) {
 		shown++
 		more(true)
 		lead, beneath := f.branch(stems, i < len(line)-1)
-		r := f.add(lead+place(s), f.names.of[p], f.wish(s))
+		place, wish := f.wish(s)
+		r := f.add(lead+place, f.names.of[p], wish)
 		r.mark = f.mark(p)
 		switch {
 		case len(f.under[p]) == 0:

@@ -56,36 +56,37 @@ func (k *marker) identify(ctx context.Context, states []redislock.KeyState) []re
 			return states
 		}
 	}
-	type owner struct {
-		mark   string
-		caller *string
+	holds, waits := map[string]bool{}, map[string]bool{}
+	for _, s := range states {
+		for _, mark := range k.latest[s.Key].holders {
+			holds[mark] = mark != ""
+		}
+		for _, mark := range k.latest[s.Key].line {
+			waits[mark] = true
+		}
 	}
-	var owners []owner
-	holds, waits, named := map[string]bool{}, map[string]bool{}, slices.Clone(states)
+	name := func(caller *string, mark string) {
+		if *caller == "" && holds[mark] && waits[mark] {
+			k.names[mark] = cmp.Or(k.names[mark], fmt.Sprintf("token %d", len(k.names)+1))
+			*caller = k.names[mark]
+		}
+	}
+	named := slices.Clone(states)
 	for i := range named {
 		s, m := &named[i], k.latest[named[i].Key]
 		s.Holders, s.Line = slices.Clone(s.Holders), slices.Clone(s.Line)
-		for h, mark := range m.holders {
-			holds[mark] = true
+		for h := range s.Holders {
 			if len(m.holders) == len(s.Holders) { // else they have changed meanwhile
-				owners = append(owners, owner{mark, &s.Holders[h].Caller})
+				name(&s.Holders[h].Caller, m.holders[h])
 			}
 		}
-		for _, mark := range m.line {
-			waits[mark] = true
-		}
 		for w := range s.Line {
-			owners = append(owners, owner{m.line[s.Line[w].Since.UnixMicro()], &s.Line[w].Caller})
+			name(&s.Line[w].Caller, m.line[s.Line[w].Since.UnixMicro()])
 		}
 		if s.Intent != nil {
 			intent := *s.Intent
-			s.Intent, owners = &intent, append(owners, owner{m.line[ofIntent], &intent.Caller})
-		}
-	}
-	for _, o := range owners {
-		if *o.caller == "" && o.mark != "" && holds[o.mark] && waits[o.mark] {
-			k.names[o.mark] = cmp.Or(k.names[o.mark], fmt.Sprintf("token %d", len(k.names)+1))
-			*o.caller = k.names[o.mark]
+			name(&intent.Caller, m.line[ofIntent])
+			s.Intent = &intent
 		}
 	}
 	return named

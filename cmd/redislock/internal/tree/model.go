@@ -59,13 +59,13 @@ type stand struct {
 }
 
 // newModel finds out who is who.
-func newModel(states []redislock.KeyState) *model { return new(model).again(states) }
+func newModel(states []redislock.KeyState) *model {
+	return (&model{partyOf: map[string]int{}, requestOf: map[string]int{}}).again(states)
+}
 
 // again is a model of the same keys as they are in other states. Parties and requests have the same numbers in both.
 func (m *model) again(states []redislock.KeyState) *model {
-	next := &model{states: states, tokens: m.tokens, partyOf: map[string]int{}, requestOf: map[string]int{}}
-	maps.Copy(next.partyOf, m.partyOf)
-	maps.Copy(next.requestOf, m.requestOf)
+	next := &model{states: states, tokens: m.tokens, partyOf: maps.Clone(m.partyOf), requestOf: maps.Clone(m.requestOf)}
 	for _, p := range m.parties {
 		next.parties = append(next.parties, party{caller: p.caller, metadata: p.metadata})
 	}
@@ -84,11 +84,7 @@ func (m *model) take(i int) {
 	var holders []int
 	if s.Mode == redislock.ModeWrite || s.Mode == redislock.ModeRead { // else it is foreign
 		for _, h := range s.Holders {
-			p := nobody
-			if !h.Left {
-				p = m.holder(i, h)
-			}
-			holders = append(holders, p)
+			holders = append(holders, m.holder(i, h))
 		}
 	}
 	m.holders, m.lines = append(m.holders, holders), append(m.lines, nil)
@@ -104,8 +100,11 @@ func (m *model) take(i int) {
 	}
 }
 
-// holder enters who holds a key.
+// holder enters who holds a key; nobody, if the key is left.
 func (m *model) holder(state int, h redislock.Holder) int {
+	if h.Left {
+		return nobody
+	}
 	p := m.party(h.Caller, h.Metadata)
 	found := &m.parties[p]
 	found.runs(h.Metadata)
@@ -149,7 +148,8 @@ func (m *model) request(caller, metadata string, since time.Time, s stand) {
 		m.requestOf[name] = q
 	}
 	found := &m.requests[q]
-	if p := &m.parties[found.party]; len(found.stands) == 0 {
+	if len(found.stands) == 0 {
+		p := &m.parties[found.party]
 		p.requests = append(p.requests, q)
 		p.runs(metadata)
 	}
@@ -157,7 +157,7 @@ func (m *model) request(caller, metadata string, since time.Time, s stand) {
 	found.stands, m.lines[s.state] = append(found.stands, s), append(m.lines[s.state], s)
 }
 
-// isOne reports whether a party is one piece of work, which stands in line now: then it does nothing else meanwhile.
+// isOne reports whether a party is one piece of work that stands in line now. Then it does nothing else meanwhile.
 func (m *model) isOne(p int) bool {
 	party := &m.parties[p]
 	return party.caller != "" && !m.several[party.caller] && len(party.requests) == 1 && len(party.processes) <= 1 &&
@@ -200,14 +200,8 @@ func (m *model) wouldWait(q, state int) bool {
 	if !m.isHeldBy(state, p) {
 		return false
 	}
-	for _, s := range m.requests[q].stands {
-		if !m.isHeldBy(s.state, p) && m.isBehind(s) {
-			return true
-		}
-		isHeld := m.isHeldAgainst(s.state, s.mode)
-		if isHeld && slices.ContainsFunc(m.holders[s.state], func(other int) bool { return other != p }) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.requests[q].stands, func(s stand) bool {
+		isByAnother := slices.ContainsFunc(m.holders[s.state], func(other int) bool { return other != p })
+		return isByAnother && m.isHeldAgainst(s.state, s.mode) || m.isBehind(s) && !m.isHeldBy(s.state, p)
+	})
 }

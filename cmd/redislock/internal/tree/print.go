@@ -35,11 +35,9 @@ func (p *printer) print(to io.Writer) error {
 	}
 	numbers := labels(rows)
 	for _, r := range rows {
-		switch n := numbers[r.refers]; {
-		case r.refers != nobody && n == 0:
-			r.tail += ", not drawn"
+		switch {
 		case r.refers != nobody:
-			r.tail += fmt.Sprintf(", see [%d]", n)
+			r.tail += fmt.Sprintf(", see [%d]", numbers[r.refers])
 		case numbers[r.party] > 0:
 			r.tail += fmt.Sprintf(" [%d]", numbers[r.party])
 		}
@@ -53,7 +51,7 @@ func (p *printer) print(to io.Writer) error {
 	return p.w.Flush()
 }
 
-func (p *printer) say(format string, args ...any) { fmt.Fprintf(p.w, format+"\n", args...) } //nolint:errcheck // Flush tells
+func (p *printer) say(format string, args ...any) { cli.Say(p.w, format+"\n", args...) } // Flush returns the error
 
 // fit writes a line, and shortens the name in it until it fits. Without a name it is only what leads to one.
 func (p *printer) fit(lead, name, tail, mark string) {
@@ -69,13 +67,10 @@ func (p *printer) fit(lead, name, tail, mark string) {
 // mark says that a party is in a deadlock.
 func (p *printer) mark(party int) string {
 	i := p.marks[party]
-	switch {
-	case i == 0:
+	if i == 0 {
 		return ""
-	case p.deadlocks[i-1].Certain:
-		return fmt.Sprintf(" ! deadlock %d", i)
 	}
-	return fmt.Sprintf(" ? deadlock %d", i)
+	return fmt.Sprintf(" %s deadlock %d", map[bool]string{true: "!", false: "?"}[p.deadlocks[i-1].Certain], i)
 }
 
 // hold says how a party holds a key, or that it is the first in line.
@@ -92,37 +87,23 @@ func (p *printer) hold(party, state int, isInTheWay bool) string {
 	if !holder.Since.IsZero() {
 		text += " for " + p.age(holder.Since)
 	}
-	text += fmt.Sprintf(", %s left", cli.Duration(holder.TTL))
+	text += ", " + cli.Duration(holder.TTL) + " left"
 	switch others := len(s.Holders) - 1; others {
 	case 0:
 		return text
 	case 1:
 		return text + ", with another"
 	default:
-		return text + fmt.Sprintf(", with %s others", count.Number(others))
+		return text + ", with " + count.Number(others) + " others"
 	}
 }
 
-// leftUntil says for how long a key stays taken that nobody holds any more.
-func (p *printer) leftUntil(state int) string {
-	holder := p.states[state].Holders[0]
-	return fmt.Sprintf(", left by its holder, free in %s", cli.Duration(holder.TTL))
-}
-
-// place says where a waiter stands among those who are alive.
-func place(s stand) string {
+// wish says where a waiter stands among those who are alive, what it wants, and for how long it has waited.
+func (p *printer) wish(s stand) (place, wish string) {
 	if s.place == 0 {
-		return "intent: "
+		return "intent: ", ", to write"
 	}
-	return fmt.Sprintf("%d. ", s.ahead+1)
-}
-
-// wish says what a waiter wants, and for how long it has waited.
-func (p *printer) wish(s stand) string {
-	if s.place == 0 {
-		return ", to write"
-	}
-	return fmt.Sprintf(", to %s, %s", s.mode, p.age(p.requests[s.request].since))
+	return fmt.Sprintf("%d. ", s.ahead+1), fmt.Sprintf(", to %s, %s", s.mode, p.age(p.requests[s.request].since))
 }
 
 func (p *printer) age(since time.Time) string { return cli.Duration(max(0, p.now.Sub(since))) }
@@ -138,8 +119,8 @@ func (p *printer) summary() {
 			waited++
 		}
 	}
-	for i := range p.parties {
-		if !p.parties[i].isKnown() {
+	for _, party := range p.parties {
+		if !party.isKnown() {
 			unknown++
 		}
 	}

@@ -26,12 +26,15 @@ func (p *printer) printDeadlocks() {
 
 func (p *printer) deadlock(number int, d *deadlock) {
 	p.say("")
-	p.wrap(fmt.Sprintf("%s deadlock %d: ", d.kind(), number), p.chain(d, p.names), map[bool]string{true: cli.Red, false: cli.Yellow}[d.Certain])
+	colour := map[bool]string{true: cli.Red, false: cli.Yellow}[d.Certain]
+	for _, line := range wrap(fmt.Sprintf("%s deadlock %d:", d.kind(), number), p.chain(d, p.names)) {
+		p.say("%s", p.screen.Paint(colour, line))
+	}
 	for s, next := range d.links() {
 		p.step(s, p.names.brief(next.party))
 	}
 	if len(d.Doubts) > 0 {
-		p.wrap("   Not certain: ", strings.Split(strings.Join(d.Doubts, "; ")+".", " "), "")
+		p.say("%s", strings.Join(wrap("   Not certain:", strings.Split(strings.Join(d.Doubts, "; ")+".", " ")), "\n"))
 	}
 	p.wayOut(d)
 }
@@ -81,23 +84,14 @@ func shellWord(key string) (string, bool) {
 	return cli.Quote(key), true
 }
 
-// wrap writes a text in lines that fit: title, then pieces, which are never broken.
-func (p *printer) wrap(title string, pieces []string, colour string) {
-	line := strings.TrimSuffix(title, " ")
+// wrap puts a title and pieces, which are never broken, into lines that fit.
+func wrap(title string, pieces []string) (lines []string) {
+	line := title
 	for i, piece := range pieces {
 		if i > 0 && utf8.RuneCountInString(line+" "+piece) > width {
-			p.say("%s", p.paint(colour, line))
-			line = "   " + piece
-			continue
+			lines, line = append(lines, line), "  "
 		}
 		line += " " + piece
 	}
-	p.say("%s", p.paint(colour, line))
-}
-
-func (p *printer) paint(colour, text string) string {
-	if colour == "" {
-		return text
-	}
-	return p.screen.Paint(colour, text)
+	return append(lines, line)
 }

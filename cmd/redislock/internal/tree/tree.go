@@ -2,13 +2,10 @@ package tree
 
 import (
 	"context"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
-	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/survey"
 )
@@ -62,37 +59,40 @@ func define(flags *pflag.FlagSet) cli.Action {
 	flags.BoolVar(&o.ascii, "ascii", false, "draw without box characters, as where the locale is not UTF-8")
 	flags.BoolVar(&o.only, "deadlocks", false, "show nothing but deadlocks")
 	flags.IntVar(&o.most, "waiters", 10, "draw so many waiters of each line, and say how many more there are; 0: all")
-	return func(ctx context.Context, to cli.Streams, args []string) error { return o.run(ctx, to, args) }
+	return o.run
 }
 
-func (o *options) check(args []string) error {
-	if _, err := cli.OnePattern(args); err != nil {
-		return err
-	}
+func (o *options) check(args []string) (pattern string, err error) {
 	isPage := o.html != ""
 	switch {
 	case o.dot && *o.json, o.dot && isPage, isPage && *o.json:
-		return cli.Usagef("--dot, --html and --json exclude each other")
+		return "", cli.Usagef("--dot, --html and --json exclude each other")
 	case o.only && (o.dot || isPage):
-		return cli.Usagef("--dot and --html draw who waits for whom, and --deadlocks does not")
+		return "", cli.Usagef("--dot and --html draw who waits for whom, and --deadlocks does not")
 	case o.most < 0:
-		return cli.Usagef("--waiters is a number of waiters, or 0")
+		return "", cli.Usagef("--waiters is a number of waiters, or 0")
 	}
-	return nil
+	return cli.OnePattern(args)
 }
 
 func (o *options) run(ctx context.Context, to cli.Streams, args []string) error {
-	if err := o.check(args); err != nil {
+	pattern, err := o.check(args)
+	if err != nil {
 		return err
 	}
 	conn, err := o.redis.Open(ctx)
 	if err != nil {
 		return err
 	}
-	defer conn.Close() //nolint:errcheck // nothing was done that could be lost
-	states, err := o.look(ctx, conn, to, strings.Join(args, ""))
+	defer func() { _ = conn.Close() }()
+	var notes survey.Notes
+	states, err := survey.All(ctx, conn, survey.Query{Pattern: pattern, Notes: &notes}, to.Err)
+	notes.Tell(to.Err)
 	if err != nil {
 		return err
+	}
+	if len(states) > 0 && pattern == "" {
+		cli.Say(to.Err, "%s", conn.Cut(states[0].Key))
 	}
 	v, err := newView(ctx, states, conn.Client().Inspect, newMarker(conn), settling)
 	if err != nil {
@@ -106,18 +106,6 @@ func (o *options) run(ctx context.Context, to cli.Streams, args []string) error 
 		return cli.Exit(cli.Failed, nil)
 	}
 	return nil
-}
-
-// look reads every lock that matches.
-func (o *options) look(ctx context.Context, conn *cli.Conn, to cli.Streams, pattern string) ([]redislock.KeyState, error) {
-	var notes survey.Notes
-	states, err := survey.All(ctx, conn, survey.Query{Pattern: pattern, Notes: &notes}, to.Err)
-	notes.Tell(to.Err)
-	slices.SortFunc(states, func(a, b redislock.KeyState) int { return strings.Compare(a.Key, b.Key) }) // SCAN has no order
-	if len(states) > 0 && pattern == "" {
-		cli.Say(to.Err, "%s", conn.Cut(states[0].Key))
-	}
-	return states, err
 }
 
 // serverNow is the time by the clock with which waiters take their places. Where TIME is refused our own has to do.
