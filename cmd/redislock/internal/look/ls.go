@@ -2,12 +2,10 @@
 package look
 
 import (
-	"cmp"
 	"context"
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
@@ -44,7 +42,7 @@ On a terminal, long texts are cut so that a line fits, and FENCE is left out if
 there is no room. Elsewhere nothing is cut.`,
 		Examples: []cli.Example{
 			{Line: `redislock ls`, About: "list every lock that is held or waited for"},
-			{Line: `redislock ls --waiting --sort waiting`, About: "list what most wait for, first"},
+			{Line: `redislock ls --waiting`, About: "list what somebody waits for"},
 			{Line: `redislock ls -l --holder web-3 'orders:*'`, About: "list what a host holds or waits for, with everybody's place in line"},
 			{Line: `redislock ls --prefix lock: --json | jq -r 'select(.ttl_ms > 3600000).key'`, About: "list keys that are locked for more than an hour"},
 		},
@@ -58,9 +56,7 @@ type listing struct {
 	redis   cli.Redis
 	json    *bool
 	long    bool
-	sort    string
 	waiting bool
-	held    bool
 	holder  string
 
 	states  []redislock.KeyState
@@ -73,16 +69,13 @@ func defineLs(flags *pflag.FlagSet) cli.Action {
 	l.redis.Define(flags)
 	l.json = cli.JSONFlag(flags)
 	flags.BoolVarP(&l.long, "long", "l", false, "below each key, list its readers, an intent, and who stands in line")
-	flags.StringVar(&l.sort, "sort", "key", "`order`: key; ttl, what ends soonest first; waiting, what most wait for first; or since, what is held longest first")
-	cli.Words(flags, "sort", "key", "ttl", "waiting", "since")
 	flags.BoolVar(&l.waiting, "waiting", false, "list only keys that somebody waits for")
-	flags.BoolVar(&l.held, "held", false, "list only keys that are held or left")
 	flags.StringVar(&l.holder, "holder", "", "list only keys of somebody whose metadata or caller's id has this `text`, who holds them or waits for them")
 	return l.run
 }
 
 func (l *listing) run(ctx context.Context, to cli.Streams, args []string) error {
-	pattern, err := l.check(args)
+	pattern, err := cli.OnePattern(args)
 	if err != nil {
 		return err
 	}
@@ -98,9 +91,7 @@ func (l *listing) run(ctx context.Context, to cli.Streams, args []string) error 
 			cli.Say(to.Err, "deadlocks could not be looked for: %v\n", err) // the list is complete all the same
 		}
 	}
-	l.states = slices.DeleteFunc(states, l.isLeftOut)
-	// What was found before an error, or Ctrl-C, is true.
-	slices.SortFunc(l.states, orders[l.sort])
+	l.states = slices.DeleteFunc(states, l.isLeftOut) // what was found before an error, or Ctrl-C, is true
 	if err := l.write(to, conn); err != nil {
 		return err
 	}
@@ -108,16 +99,9 @@ func (l *listing) run(ctx context.Context, to cli.Streams, args []string) error 
 	return failed
 }
 
-func (l *listing) check(args []string) (pattern string, err error) {
-	if orders[l.sort] == nil {
-		return "", cli.Usagef("--sort is key, ttl, waiting or since, not %q", l.sort)
-	}
-	return cli.OnePattern(args)
-}
-
 // isLeftOut reports whether the flags say that a key is not to be listed.
 func (l *listing) isLeftOut(s redislock.KeyState) bool {
-	return l.waiting && cli.Waiting(s) == 0 || l.held && len(s.Holders) == 0 || l.holder != "" && !concerns(s, l.holder)
+	return l.waiting && cli.Waiting(s) == 0 || l.holder != "" && !concerns(s, l.holder)
 }
 
 // concerns reports whether a text is in the metadata or the caller's id of somebody who holds a key or waits for it.
@@ -141,7 +125,7 @@ func (l *listing) remark(w io.Writer, conn *cli.Conn, pattern string, failed err
 			what += " that matches " + cli.Text(pattern)
 		}
 		what += " is locked or waited for"
-		if l.waiting || l.held || l.holder != "" {
+		if l.waiting || l.holder != "" {
 			what += " as the flags ask,"
 		}
 		cli.Say(w, "%s on %s\n", what, conn.Name)
@@ -158,36 +142,4 @@ func (l *listing) remark(w io.Writer, conn *cli.Conn, pattern string, failed err
 			cli.Say(w, "%s; %s says more\n", text, l.redis.Propose("tree"))
 		}
 	}
-}
-
-// since returns since when a key is held, zero if that is not known: by the one who has held it longest.
-func since(s redislock.KeyState) (at time.Time) {
-	for _, h := range s.Holders {
-		if !h.Since.IsZero() && (at.IsZero() || h.Since.Before(at)) {
-			at = h.Since
-		}
-	}
-	return at
-}
-
-// orders are what --sort can be.
-var orders = map[string]func(a, b redislock.KeyState) int{
-	"key": byKey,
-	"ttl": func(a, b redislock.KeyState) int {
-		return cmp.Or(last(a.TTL <= 0, b.TTL <= 0), cmp.Compare(a.TTL, b.TTL), byKey(a, b))
-	},
-	"waiting": func(a, b redislock.KeyState) int {
-		return cmp.Or(cmp.Compare(cli.Waiting(b), cli.Waiting(a)), byKey(a, b))
-	},
-	"since": func(a, b redislock.KeyState) int {
-		return cmp.Or(last(since(a).IsZero(), since(b).IsZero()), since(a).Compare(since(b)), byKey(a, b))
-	},
-}
-
-func byKey(a, b redislock.KeyState) int { return cmp.Compare(a.Key, b.Key) }
-
-// last compares two of which those that lack something stand behind the others.
-func last(a, b bool) int {
-	place := map[bool]int{false: 0, true: 1}
-	return place[a] - place[b]
 }

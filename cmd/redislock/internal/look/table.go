@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cells"
@@ -99,6 +100,16 @@ func rowOf(s redislock.KeyState) []string {
 		row[fenceColumn] = strconv.FormatInt(s.Fence, 10)
 	}
 	return row
+}
+
+// since returns since when a key is held, zero if that is not known: by the one who has held it longest.
+func since(s redislock.KeyState) (at time.Time) {
+	for _, h := range s.Holders {
+		if !h.Since.IsZero() && (at.IsZero() || h.Since.Before(at)) {
+			at = h.Since
+		}
+	}
+	return at
 }
 
 // holders says who holds a key: the only one, or how many.

@@ -1,7 +1,6 @@
 package look
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -78,26 +77,6 @@ func TestTableInPipe(t *testing.T) {
 	}
 	if !strings.Contains(lines[2], long+"k  write  "+long+"  ") {
 		t.Error("a long text is cut")
-	}
-}
-
-func TestOrders(t *testing.T) {
-	t.Parallel()
-	a, b, c, free := lock("a", "", 0, 1), lock("b", "", 0, 3), lock("c", "", 0, 0), lock("0", "", 0, 2)
-	a.TTL, b.TTL, c.TTL = 3, 2, 1
-	now := time.Now()
-	a.Holders[0].Since, b.Holders[0].Since, c.Holders[0].Since = now, now.Add(-time.Hour), time.Time{}
-	c.Holders = append(c.Holders, redislock.Holder{Since: now.Add(-time.Minute)})
-	free.Mode, free.TTL, free.Holders = redislock.ModeFree, 0, nil
-	for order, want := range map[string]string{"key": "0abc", "ttl": "cba0", "waiting": "b0ac", "since": "bca0"} {
-		states, got := []redislock.KeyState{c, free, a, b}, ""
-		slices.SortFunc(states, orders[order])
-		for _, s := range states {
-			got += s.Key
-		}
-		if got != want {
-			t.Errorf("--sort %s: got %s, want %s", order, got, want)
-		}
 	}
 }
 
