@@ -9,52 +9,48 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// A glyph is a character together with the marks on it, which share its columns.
-type glyph struct {
-	text  string
-	width int
-}
-
 // mostMarks is how many marks a character keeps. Some texts have hundreds of them, to disturb others.
 const mostMarks = 4
 
-// glyphs splits a text. What could move the cursor of a terminal becomes a question mark, as does what is no text.
-func glyphs(text string) []glyph {
+// glyphs splits a text into characters, each with the marks on it, and returns how many columns each takes. What could move the
+// cursor of a terminal becomes a question mark, as does what is no text.
+func glyphs(text string) (list []string, widths []int) {
 	text = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
 			return '?'
 		}
 		return r
 	}, text)
-	list := make([]glyph, 0, len(text))
 	for text != "" {
+		one, width := text[:1], 1
 		if len(text) == 1 || text[0] < utf8.RuneSelf && text[1] < utf8.RuneSelf { // nothing can stand on it
-			list, text = append(list, glyph{text[:1], 1}), text[1:]
-			continue
+			text = text[1:]
+		} else {
+			one, text, width, _ = uniseg.FirstGraphemeClusterInString(text, -1)
 		}
-		var g glyph
-		g.text, text, g.width, _ = uniseg.FirstGraphemeClusterInString(text, -1)
-		if g.width == 0 { // a mark on nothing
-			g = glyph{" " + g.text, 1}
+		if width == 0 { // a mark on nothing
+			one, width = " "+one, 1
 		}
-		if runes := []rune(g.text); len(runes) > 1+mostMarks {
-			g.text = string(runes[:1+mostMarks])
+		if runes := []rune(one); len(one) > 1 && len(runes) > 1+mostMarks {
+			one = string(runes[:1+mostMarks])
 		}
-		list = append(list, g)
+		list, widths = append(list, one), append(widths, width)
 	}
-	return list
+	return list, widths
 }
 
-func widthOf(list []glyph) int {
-	n := 0
-	for _, g := range list {
-		n += g.width
+func sum(widths []int) (columns int) {
+	for _, width := range widths {
+		columns += width
 	}
-	return n
+	return columns
 }
 
 // Width returns how many columns a text takes.
-func Width(text string) int { return widthOf(glyphs(text)) }
+func Width(text string) int {
+	_, widths := glyphs(text)
+	return sum(widths)
+}
 
 // cut stands for what was left out of a text.
 const cut = "…"
@@ -67,37 +63,22 @@ func Head(text string, width int) string { return short(text, width, width-1) }
 
 // short keeps so many columns before the cut, and behind it what else there is room for.
 func short(text string, width, before int) string {
-	list := glyphs(text)
-	if widthOf(list) <= width {
-		return join(list)
-	}
-	if width < 1 {
+	list, widths := glyphs(text)
+	switch {
+	case sum(widths) <= width:
+		return strings.Join(list, "")
+	case width < 1:
 		return ""
 	}
-	from, left := len(list), width-1-before
-	for from > 0 && list[from-1].width <= left {
-		from--
-		left -= list[from].width
+	behind := width - 1 - before
+	to, from := 0, len(list)
+	for ; widths[to] <= before; to++ {
+		before -= widths[to]
 	}
-	return join(first(list, before)) + cut + join(list[from:])
-}
-
-// first returns as many glyphs as fit.
-func first(list []glyph, width int) []glyph {
-	for i, g := range list {
-		if width -= g.width; width < 0 {
-			return list[:i]
-		}
+	for ; widths[from-1] <= behind; from-- {
+		behind -= widths[from-1]
 	}
-	return list
-}
-
-func join(list []glyph) string {
-	var b strings.Builder
-	for _, g := range list {
-		b.WriteString(g.text)
-	}
-	return b.String()
+	return strings.Join(list[:to], "") + cut + strings.Join(list[from:], "")
 }
 
 // Fit returns a text that takes exactly this many columns: [Short], and then [Pad].
