@@ -1,11 +1,8 @@
 package survey
 
 import (
-	"context"
 	"math/bits"
 	"time"
-
-	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
 const (
@@ -38,11 +35,4 @@ func (l *lag) next() time.Duration {
 		return 0
 	}
 	return min(3*l.late, mostPause)
-}
-
-func (l *lag) pause(ctx context.Context) error {
-	if wait := l.next(); wait > 0 {
-		pace.Sleep(ctx, wait)
-	}
-	return ctx.Err()
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/seed-14de3678/redislock/internal/pace"
 	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
@@ -45,8 +46,8 @@ func (s *survey) scan(ctx context.Context, one *redis.Client) error {
 				return err
 			}
 		}
-		if err := w.lag.pause(ctx); err != nil {
-			return err
+		if !pace.Sleep(ctx, w.lag.next()) {
+			return ctx.Err()
 		}
 	}
 	return w.tell(ctx)
@@ -159,18 +160,15 @@ const (
 	beside                   // somebody stands in line for it, or has an intent
 )
 
-// about returns the key that the name of a key is about, and why it may be a lock.
-func (s *survey) about(name string) (key string, why reason) {
-	if purpose, key, ok := slot.Apart(name); ok && isBeside[purpose] != nothing {
-		return s.inScope(key, isBeside[purpose])
-	}
-	return s.inScope(name, unknown)
-}
-
 var isBeside = map[string]reason{"line": beside, "intent": beside, "fence": underFence}
 
-// inScope returns a key by the name that it has for callers, and nothing if it is not looked for.
-func (s *survey) inScope(name string, why reason) (string, reason) {
+// about returns the key that the name of a key is about, as callers name it, and why it may be a lock: nothing, if it is not looked
+// for.
+func (s *survey) about(name string) (key string, why reason) {
+	why = unknown
+	if purpose, of, ok := slot.Apart(name); ok && isBeside[purpose] != nothing {
+		name, why = of, isBeside[purpose]
+	}
 	key, ok := strings.CutPrefix(name, s.conn.Prefix)
 	if !ok || key == "" || s.query.Pattern != "" && !glob(s.query.Pattern).match(key) {
 		return "", nothing
