@@ -54,17 +54,6 @@ func (d *deadlock) kind() string {
 	return "possible"
 }
 
-// rank is the smaller the more it tells: certain ones come first, and those of one caller behind those of several.
-func (d *deadlock) rank() int {
-	switch {
-	case !d.Certain:
-		return 2
-	case len(d.Steps) == 1:
-		return 1
-	}
-	return 0
-}
-
 // A finder looks for deadlocks, of which it keeps some.
 type finder struct {
 	*model
@@ -87,7 +76,8 @@ func deadlocks(m *model, most int) (found []deadlock, more int) {
 	f.selves(true)
 	f.circles(false)
 	slices.SortStableFunc(f.found, func(a, b deadlock) int {
-		return cmp.Or(cmp.Compare(a.rank(), b.rank()), a.last.Compare(b.last))
+		bySize := cmp.Compare(min(2, len(b.Steps)), min(2, len(a.Steps)))
+		return cmp.Or(strings.Compare(a.kind(), b.kind()), bySize, a.last.Compare(b.last)) // "certain" is before "possible"
 	})
 	return f.found, f.more
 }

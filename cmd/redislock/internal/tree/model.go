@@ -131,8 +131,8 @@ func (m *model) party(caller, metadata string) int {
 
 // runs enters the process that metadata name.
 func (p *party) runs(metadata string) {
-	if process, ok := processOf(metadata); ok && !slices.Contains(p.processes, process.id()) {
-		p.processes = append(p.processes, process.id())
+	if _, id := processOf(metadata); id != "" && !slices.Contains(p.processes, id) {
+		p.processes = append(p.processes, id)
 	}
 }
 

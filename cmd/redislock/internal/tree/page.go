@@ -2,14 +2,11 @@ package tree
 
 import (
 	"bytes"
-	"crypto/rand"
 	_ "embed"
-	"errors"
 	"fmt"
 	"html/template"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
@@ -26,7 +23,7 @@ var pageTemplate = template.Must(template.New("page").Parse(pageText))
 // others, so that one can follow a circle.
 type page struct {
 	Summary, Now, More string
-	Circles            []pageCircle
+	Circles            []string // a sentence about each deadlock
 	Keys, Parties      []*pageRow
 
 	view    *view
@@ -34,9 +31,6 @@ type page struct {
 	rows    map[int]*pageRow // of the parties
 	circled map[pageTie]int  // the deadlock of which something is a part, from 1
 }
-
-// A pageCircle is the sentence about a deadlock.
-type pageCircle struct{ Title, Text string }
 
 // A pageRow is a key, with its holders on the left and those who wait on the right; or a party, with the keys for which it waits on
 // the left and those that it holds on the right.
@@ -93,7 +87,7 @@ func (p *page) tellCircles() {
 				}
 			}
 		}
-		p.Circles = append(p.Circles, pageCircle{fmt.Sprintf("Deadlock %d, %s", i+1, d.kind()), strings.Join(says, "; ") + ends})
+		p.Circles = append(p.Circles, fmt.Sprintf("Deadlock %d, %s: %s%s", i+1, d.kind(), strings.Join(says, "; "), ends))
 	}
 }
 
@@ -142,8 +136,7 @@ func (p *page) tie(key *pageRow, t pageTie, says string) {
 	}
 }
 
-// writePage writes a page into a file: at once, so that nobody sees half of it. A file that is no regular one, such as a pipe, is
-// written to as it is; "-" is the standard output.
+// writePage writes a page into a file once it is complete; "-" is the standard output.
 func writePage(path string, out io.Writer, write func(io.Writer) error) error {
 	var page bytes.Buffer
 	if err := write(&page); err != nil {
@@ -153,20 +146,5 @@ func writePage(path string, out io.Writer, write func(io.Writer) error) error {
 		_, err := page.WriteTo(out)
 		return err
 	}
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-	}
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return os.WriteFile(path, page.Bytes(), 0o666)
-	}
-	at := path + "." + rand.Text() + ".tmp"
-	err := os.WriteFile(at, page.Bytes(), 0o666)
-	if err == nil {
-		return os.Rename(at, path)
-	}
-	_ = os.Remove(at) // the error is the news
-	if failed, ok := errors.AsType[*os.PathError](err); ok {
-		failed.Path = path // nobody knows the other name
-	}
-	return err
+	return os.WriteFile(path, page.Bytes(), 0o666)
 }

@@ -88,8 +88,8 @@ func TestPageOfStrangers(t *testing.T) {
 func TestPageOfCircles(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ states, class, other, want string }{
-		{"a w A < B:w1; b w B < A:w2", "certain", "possible", "Deadlock 1, certain:</strong> B waits for a, which is held by A; A waits for b, which is held by B."},
-		{"a w p < q:w1; b w q < p:w2", "possible", "certain", "Deadlock 1, possible:</strong> q waits for a, which is held by p; p waits for b, which is held by q. Not certain: "},
+		{"a w A < B:w1; b w B < A:w2", "certain", "possible", "Deadlock 1, certain: B waits for a, which is held by A; A waits for b, which is held by B."},
+		{"a w p < q:w1; b w q < p:w2", "possible", "certain", "Deadlock 1, possible: q waits for a, which is held by p; p waits for b, which is held by q. Not certain: "},
 	} {
 		page := pageOf(t, viewOf(t, statesOf(tt.states, "z w z < y:w9")))
 		if !strings.Contains(page, tt.want) {

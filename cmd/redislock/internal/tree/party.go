@@ -12,41 +12,30 @@ import (
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
 
-// A process is what the metadata of redislock.InstanceMetadata say.
-type process struct{ host, pid, program, start, rest string }
-
 // metadataWord is one word of metadata, in which a quoted value may have spaces.
 var metadataWord = regexp.MustCompile(`(?:"(?:[^"\\]|\\.)*"|[^ ])+`)
 
-// processOf reads metadata that name a host and a process id.
-func processOf(metadata string) (process, bool) {
-	var p process
+// processOf reads metadata as redislock.InstanceMetadata makes them: how the process is called, and what tells it from others. Of
+// other metadata the name is all of it, and the id is empty.
+func processOf(metadata string) (name, id string) {
+	known, rest := map[string]string{}, ""
 	for _, word := range metadataWord.FindAllString(metadata, -1) {
-		name, value, _ := strings.Cut(word, "=")
-		if plain, err := strconv.Unquote(value); err == nil {
-			value = plain
-		}
-		switch name {
-		case "host":
-			p.host = value
-		case "pid":
-			p.pid = value
-		case "prog":
-			p.program = value
-		case "since":
-			p.start = value
+		switch name, value, _ := strings.Cut(word, "="); name {
+		case "host", "pid", "prog", "since":
+			known[name] = value
+			if plain, err := strconv.Unquote(value); err == nil {
+				known[name] = plain
+			}
 		default:
-			p.rest += " " + word
+			rest += " " + word
 		}
 	}
-	return p, p.host != "" && p.pid != ""
-}
-
-// id tells processes apart.
-func (p process) id() string { return fmt.Sprintf("%q %q %q", p.host, p.pid, p.start) }
-
-func (p process) String() string {
-	return strings.TrimSpace(fmt.Sprintf("%s pid %s %s", p.host, p.pid, p.program)) + p.rest
+	host, pid := known["host"], known["pid"]
+	if host == "" || pid == "" {
+		return metadata, ""
+	}
+	name = strings.TrimSpace(fmt.Sprintf("%s pid %s %s", host, pid, known["prog"])) + rest
+	return name, fmt.Sprintf("%q %q %q", host, pid, known["since"])
 }
 
 // names is how parties are called, and what stands around that.
@@ -81,15 +70,10 @@ func namesOf(m *model) *names {
 }
 
 func shortName(p *party) string {
-	text := p.metadata
-	if process, ok := processOf(p.metadata); ok {
-		text = process.String()
-	}
+	text, _ := processOf(p.metadata)
 	switch {
-	case p.caller == "" && text == "":
-		return "somebody"
 	case p.caller == "":
-		return text
+		return cmp.Or(text, "somebody")
 	case text == "":
 		return p.caller
 	}

@@ -98,7 +98,10 @@ func (o *options) run(ctx context.Context, to cli.Streams, args []string) error 
 	if err != nil {
 		return err
 	}
-	v.now = serverNow(ctx, conn)
+	// Waiters take their places by the server's clock. Where TIME is refused our own has to do.
+	if v.now, err = conn.RDB.Time(ctx).Result(); err != nil {
+		v.now = time.Now()
+	}
 	if err := o.write(to, v); err != nil {
 		return err
 	}
@@ -106,14 +109,6 @@ func (o *options) run(ctx context.Context, to cli.Streams, args []string) error 
 		return cli.Exit(cli.Failed, nil)
 	}
 	return nil
-}
-
-// serverNow is the time by the clock with which waiters take their places. Where TIME is refused our own has to do.
-func serverNow(ctx context.Context, conn *cli.Conn) time.Time {
-	if now, err := conn.RDB.Time(ctx).Result(); err == nil {
-		return now
-	}
-	return time.Now()
 }
 
 func (o *options) write(to cli.Streams, v *view) error {
