@@ -96,7 +96,7 @@ func (t *Tool) Run(ctx context.Context, to Streams, args []string) int {
 
 // execute runs the command of a line that was arranged, or says why it could not be.
 func execute(ctx context.Context, root *cobra.Command, to Streams, args []string, err error) int {
-	ctx = withSession(ctx)
+	ctx = withLast(ctx)
 	if err != nil {
 		c, _, _ := root.Find(args)
 		return report(ctx, c, to, err)

@@ -27,7 +27,7 @@ func Explain(ctx context.Context, err error) error {
 	}
 	var r *Redis
 	name := "Redis"
-	if used := sessionOf(ctx).last.Load(); used != nil {
+	if used := lastOf(ctx).Load(); used != nil {
 		r, name = &used.redis, used.name
 	}
 	if answer, ok := errors.AsType[redis.Error](err); ok {

@@ -70,18 +70,3 @@ func TestExplain(t *testing.T) {
 		t.Errorf("an interrupted command is explained: %v", got)
 	}
 }
-
-func TestRuleOf(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"NOPERM this user has no permissions to run the 'scan' command":                      "+scan",
-		"NOPERM this user has no permissions to run the 'cluster' command or its subcommand": "+cluster",
-		"NOPERM User app has no permissions to run the 'cluster|slots' command":              "+cluster|slots",
-		"NOPERM this user has no permissions to access one of the keys used as arguments":    "",
-		"ERR The user executing the script can't run this command or subcommand":             "",
-	} {
-		if got := ruleOf(text); got != want {
-			t.Errorf("%s: got %q, want %q", text, got, want)
-		}
-	}
-}

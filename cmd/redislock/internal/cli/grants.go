@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -20,7 +19,8 @@ func grants(ctx context.Context, r *Redis, answer string) string {
 	ctx, cancel := context.WithTimeout(ctx, asked)
 	defer cancel()
 	user, missing := lacking(ctx, r)
-	if rule := ruleOf(answer); rule != "" && !slices.ContainsFunc(missing, func(m rights.Missing) bool { return m.Rule == rule }) {
+	command := rights.RefusedCommand(answer)
+	if rule := "+" + command; command != "" && !slices.ContainsFunc(missing, func(m rights.Missing) bool { return m.Rule == rule }) {
 		missing = append([]rights.Missing{{Rule: rule, For: "this command"}}, missing...)
 	}
 	if len(missing) == 0 {
@@ -53,16 +53,4 @@ func lacking(ctx context.Context, r *Redis) (user string, missing []rights.Missi
 		}
 	}
 	return user, missing
-}
-
-// refusedCommand is how Redis 6 and later, and Valkey, name the command that they refuse.
-var refusedCommand = regexp.MustCompile(`permissions to run the '([^']+)' command`)
-
-// ruleOf is what grants the command that an answer names; empty if it names none.
-func ruleOf(answer string) string {
-	match := refusedCommand.FindStringSubmatch(answer)
-	if match == nil {
-		return ""
-	}
-	return "+" + strings.ToLower(match[1])
 }

@@ -17,7 +17,7 @@ const longTTL = time.Hour
 // open opens a URL, and fails the test if that is not possible.
 func open(t *testing.T, text string) *Conn {
 	t.Helper()
-	conn, err := (&Redis{URL: text, Prefix: "lock:"}).Open(withSession(t.Context()))
+	conn, err := (&Redis{URL: text, Prefix: "lock:"}).Open(withLast(t.Context()))
 	check.NoError(t, err)
 	t.Cleanup(func() { check.NoError(t, conn.Close()) })
 	return conn
@@ -41,7 +41,7 @@ func wantUsable(t *testing.T, conn *Conn) {
 // wantFailure fails the test unless a URL cannot be opened, for this reason.
 func wantFailure(t *testing.T, text string, status int, reason string) {
 	t.Helper()
-	conn, err := (&Redis{URL: text}).Open(withSession(t.Context()))
+	conn, err := (&Redis{URL: text}).Open(withLast(t.Context()))
 	if err == nil {
 		_ = conn.Close()
 		t.Errorf("%s: no error", text)

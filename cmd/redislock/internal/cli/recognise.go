@@ -26,7 +26,7 @@ func (c *Conn) recognise(ctx context.Context) error {
 	default:
 		return nil
 	}
-	cluster := newConn(redis.NewClusterClient(ofCluster(c.single)), "the Cluster of "+c.single.Addr)
+	cluster := &Conn{RDB: redis.NewClusterClient(ofCluster(c.single))}
 	if err := cluster.ping(ctx); err != nil {
 		_ = cluster.Close() // nothing was done that could be lost
 		c.isNode = true
@@ -36,7 +36,7 @@ func (c *Conn) recognise(ctx context.Context) error {
 		return fmt.Errorf("it is a node of a Cluster: %w", err)
 	}
 	_ = c.Close() // the same
-	c.RDB, c.close, c.Name, c.single = cluster.RDB, cluster.close, cluster.Name, nil
+	c.RDB, c.Name, c.single = cluster.RDB, "the Cluster of "+c.single.Addr, nil
 	return nil
 }
 

@@ -104,7 +104,7 @@ type Conn struct {
 	user     string                 // of the url; empty: the default one
 	single   *redis.Options         // of one server that was named by itself, else nil
 	isNode   bool                   // it is one node of a Cluster, and the others cannot be had
-	close    func() error
+	mini     *miniredis.Miniredis   // the server inside the program
 }
 
 // Open connects to the server and waits for a sign of life. If it is a node of a Cluster the connection is to all of that.
@@ -127,8 +127,8 @@ func (r *Redis) dial(ctx context.Context) (*Conn, error) {
 		return nil, err
 	}
 	conn.Prefix = r.Prefix
-	session := sessionOf(ctx)
-	session.last.Store(&used{*r, conn.Name})
+	last := lastOf(ctx)
+	last.Store(&used{*r, conn.Name})
 	ctx, cancel := context.WithTimeoutCause(ctx, Reachable, fmt.Errorf("%w within %s", errSilent, Reachable))
 	defer cancel()
 	err = conn.ping(ctx)
@@ -140,12 +140,8 @@ func (r *Redis) dial(ctx context.Context) (*Conn, error) {
 		go func() { _ = conn.Close() }()
 		return nil, err
 	}
-	session.last.Store(&used{*r, conn.Name})
+	last.Store(&used{*r, conn.Name})
 	return conn, nil
-}
-
-func newConn(rdb redis.UniversalClient, name string) *Conn {
-	return &Conn{RDB: rdb, Name: name, close: rdb.Close}
 }
 
 // Embed starts a server inside the program, on a port of the loopback.
@@ -155,14 +151,8 @@ func Embed() (*Conn, error) {
 	if err := mini.StartAddr("127.0.0.1:0"); err != nil {
 		return nil, fmt.Errorf("start a server: %w", err)
 	}
-	conn := newConn(redis.NewClient(&redis.Options{Addr: mini.Addr()}), "a miniredis inside the program")
-	conn.IsMini = true
-	conn.close = func() error {
-		err := conn.RDB.Close()
-		mini.Close()
-		return err
-	}
-	return conn, nil
+	rdb := redis.NewClient(&redis.Options{Addr: mini.Addr()})
+	return &Conn{RDB: rdb, Name: "a miniredis inside the program", IsMini: true, mini: mini}, nil
 }
 
 // OpenOrEmbed is Open if a server is named, and Embed if none is.
@@ -261,4 +251,10 @@ func (c *Conn) EachMaster(ctx context.Context, fn func(context.Context, *redis.C
 }
 
 // Close ends the connection, and the server if it is inside the program.
-func (c *Conn) Close() error { return c.close() }
+func (c *Conn) Close() error {
+	err := c.RDB.Close()
+	if c.mini != nil {
+		c.mini.Close()
+	}
+	return err
+}

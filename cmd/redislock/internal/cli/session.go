@@ -5,27 +5,24 @@ import (
 	"sync/atomic"
 )
 
-// A session remembers which server a command has used, for the explanation of an error: by then the command has closed its
-// connection.
-type session struct{ last atomic.Pointer[used] }
-
-// A used is the server that was opened last.
+// A used is the server that a command has opened last. It is remembered for the explanation of an error: by then the command has
+// closed its connection.
 type used struct {
 	redis Redis
 	name  string // for people
 }
 
-type sessionKey struct{}
+type usedKey struct{}
 
-// withSession returns a context that has a session.
-func withSession(ctx context.Context) context.Context {
-	return context.WithValue(ctx, sessionKey{}, new(session))
+// withLast returns a context that remembers which server was used last.
+func withLast(ctx context.Context) context.Context {
+	return context.WithValue(ctx, usedKey{}, new(atomic.Pointer[used]))
 }
 
-// sessionOf returns the session of a context, a new one if it has none.
-func sessionOf(ctx context.Context) *session {
-	if s, ok := ctx.Value(sessionKey{}).(*session); ok {
-		return s
+// lastOf returns the server that was used last under a context; nobody remembers it under one that is not of [withLast].
+func lastOf(ctx context.Context) *atomic.Pointer[used] {
+	if last, ok := ctx.Value(usedKey{}).(*atomic.Pointer[used]); ok {
+		return last
 	}
-	return new(session)
+	return new(atomic.Pointer[used])
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/tls"
 	"crypto/x509"
-	"fmt"
 	"net/url"
 	"os"
 	"strconv"
@@ -49,7 +48,7 @@ func (f *tlsFiles) apply(config *tls.Config) error {
 	if config == nil {
 		return nil
 	}
-	config.MinVersion, config.InsecureSkipVerify = tls.VersionTLS12, f.skipVerify
+	config.InsecureSkipVerify = f.skipVerify
 	if f.cacert != "" {
 		text, err := os.ReadFile(f.cacert)
 		if err != nil {
@@ -62,17 +61,13 @@ func (f *tlsFiles) apply(config *tls.Config) error {
 	}
 	if f.cert != "" {
 		pair, err := tls.LoadX509KeyPair(f.cert, cmp.Or(f.key, f.cert))
-		if err != nil {
-			return Usagef("the url of the server: %s", certFault(f, err))
+		switch {
+		case err != nil && f.key == "":
+			return Usagef("the url of the server: cert= without key=, so that %s has to have both: %v", f.cert, err)
+		case err != nil:
+			return Usagef("the url of the server: cert= and key=: %v", err)
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}
 	return nil
-}
-
-func certFault(f *tlsFiles, err error) string {
-	if f.key == "" {
-		return fmt.Sprintf("cert= without key=, so that %s has to have both: %v", f.cert, err)
-	}
-	return fmt.Sprintf("cert= and key=: %v", err)
 }

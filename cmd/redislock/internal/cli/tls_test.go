@@ -75,7 +75,7 @@ func TestOpenTLSClosed(t *testing.T) {
 func wantCertificateWanted(t *testing.T, url string) {
 	t.Helper()
 	for range 100 {
-		conn, err := (&Redis{URL: url}).Open(withSession(t.Context()))
+		conn, err := (&Redis{URL: url}).Open(withLast(t.Context()))
 		if err == nil {
 			_ = conn.Close()
 			t.Fatalf("%s: no error", url)
@@ -97,14 +97,19 @@ func wantCertificateWanted(t *testing.T, url string) {
 func TestTLSFiles(t *testing.T) {
 	t.Parallel()
 	a := redistest.NewAuthority(t)
-	for _, kind := range []string{"addr=127.0.0.1:1", "master_name=main"} {
+	parsed := func(kind string) *Conn {
 		conn := check.Must[*Conn](t)(parseURL("rediss://127.0.0.1:1?" + kind + "&skip_verify=true&cacert=" + a.File("ca") + "&cert=" + a.File("ca")))
-		check.NoError(t, conn.Close())
+		t.Cleanup(func() { check.NoError(t, conn.Close()) })
+		return conn
 	}
-	conn := check.Must[*Conn](t)(parseURL("rediss://127.0.0.1:1?addr=127.0.0.1:2&skip_verify=true&cert=" + a.File("ca")))
-	defer conn.Close()
-	config := conn.RDB.(*redis.ClusterClient).Options().TLSConfig
-	if !config.InsecureSkipVerify || len(config.Certificates) != 1 {
-		t.Errorf("skips verification: %t, %d certificates", config.InsecureSkipVerify, len(config.Certificates))
+	sentinel := parsed("master_name=main")
+	for what, config := range map[string]*tls.Config{
+		"a Cluster":     parsed("addr=127.0.0.1:2").RDB.(*redis.ClusterClient).Options().TLSConfig,
+		"the Sentinels": sentinel.Sentinel.TLSConfig,
+		"the primary":   sentinel.RDB.(*redis.Client).Options().TLSConfig,
+	} {
+		if !config.InsecureSkipVerify || config.RootCAs == nil || len(config.Certificates) != 1 {
+			t.Errorf("%s: skips verification: %t, authorities: %v, %d certificates", what, config.InsecureSkipVerify, config.RootCAs, len(config.Certificates))
+		}
 	}
 }

@@ -84,9 +84,7 @@ func newSentinel(u *url.URL, files *tlsFiles) (*Conn, error) {
 	}
 	opt.DialerRetries = dialTries
 	name := fmt.Sprintf("%q, database %d, by the Sentinels %s", opt.MasterName, opt.DB, strings.Join(opt.SentinelAddrs, ", "))
-	conn := newConn(redis.NewFailoverClient(opt), name)
-	conn.user, conn.Sentinel = opt.Username, opt
-	return conn, nil
+	return &Conn{RDB: redis.NewFailoverClient(opt), Name: name, Sentinel: opt, user: opt.Username}, nil
 }
 
 func newCluster(u *url.URL, files *tlsFiles) (*Conn, error) {
@@ -101,9 +99,8 @@ func newCluster(u *url.URL, files *tlsFiles) (*Conn, error) {
 		return nil, err
 	}
 	opt.DialerRetries = dialTries
-	conn := newConn(redis.NewClusterClient(opt), "the Cluster at "+strings.Join(opt.Addrs, ", "))
-	conn.user = opt.Username
-	return conn, nil
+	name := "the Cluster at " + strings.Join(opt.Addrs, ", ")
+	return &Conn{RDB: redis.NewClusterClient(opt), Name: name, user: opt.Username}, nil
 }
 
 func newSingle(u *url.URL, files *tlsFiles) (*Conn, error) {
@@ -115,9 +112,8 @@ func newSingle(u *url.URL, files *tlsFiles) (*Conn, error) {
 		return nil, err
 	}
 	opt.DialerRetries = dialTries
-	conn := newConn(redis.NewClient(opt), fmt.Sprintf("%s, database %d", opt.Addr, opt.DB))
-	conn.user, conn.single = opt.Username, opt
-	return conn, nil
+	name := fmt.Sprintf("%s, database %d", opt.Addr, opt.DB)
+	return &Conn{RDB: redis.NewClient(opt), Name: name, single: opt, user: opt.Username}, nil
 }
 
 func notAURL(err error) error {

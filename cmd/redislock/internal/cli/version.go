@@ -27,21 +27,19 @@ func VersionCommand() Command {
 		Examples: []Example{{Line: "redislock version", About: "what to name when you report an error"}},
 		Define: func(flags *pflag.FlagSet) Action {
 			asJSON := JSONFlag(flags)
-			return func(_ context.Context, to Streams, args []string) error { return showVersion(to, args, *asJSON) }
+			return func(_ context.Context, to Streams, args []string) error {
+				v := versionsOf(buildInfo())
+				switch {
+				case len(args) > 0:
+					return NoArguments(args)
+				case *asJSON:
+					return WriteJSON(to.Out, v)
+				}
+				Say(to.Out, "%s", v)
+				return nil
+			}
 		},
 	}
-}
-
-func showVersion(to Streams, args []string, asJSON bool) error {
-	if err := NoArguments(args); err != nil {
-		return err
-	}
-	v := versionsOf(buildInfo())
-	if asJSON {
-		return WriteJSON(to.Out, v)
-	}
-	Say(to.Out, "%s", v)
-	return nil
 }
 
 func buildInfo() *debug.BuildInfo {

@@ -42,20 +42,21 @@ type Check struct {
 
 // checks are all of them, in the order of the report.
 func checks() []Check {
+	servers, primaries := (*patient).reached, (*patient).primaries
 	return []Check{
 		{"server", checkServer},
-		{"version", everywhere(checkVersion)},
-		{"commands", everywhere(checkCommands)},
+		{"version", each(servers, checkVersion)},
+		{"commands", each(servers, checkCommands)},
 		{"rights", checkRights},
-		{"eviction", everywhere(checkEviction)},
-		{"memory", everywhere(checkMemory)},
-		{"persistence", everywhere(checkPersistence)},
-		{"replicas", everywhere(checkReplicas)},
-		{"min-replicas", onPrimaries(checkMinReplicas)},
+		{"eviction", each(servers, checkEviction)},
+		{"memory", each(servers, checkMemory)},
+		{"persistence", each(servers, checkPersistence)},
+		{"replicas", each(servers, checkReplicas)},
+		{"min-replicas", each(primaries, checkMinReplicas)},
 		{"slots", checkSlots},
 		{"clocks", checkClocks},
-		{"latency", onPrimaries(checkLatency)},
-		{"buffers", onPrimaries(checkBuffers)},
+		{"latency", each(primaries, checkLatency)},
+		{"buffers", each(primaries, checkBuffers)},
 		{"lifetimes", ofKeys(checkLifetimes)},
 		{"foreign", ofKeys(checkForeign)},
 		{"lines", ofKeys(checkLines)},

@@ -15,20 +15,10 @@ type exam struct {
 	unseen *Finding // of the first question that got no answer
 }
 
-// everywhere makes a check of what is looked at on each server that answers; those that do not are reported by the check server.
-func everywhere(look func(context.Context, *exam) Finding) func(context.Context, *patient) []Finding {
+// each makes a check of what is looked at on each of some servers that answer; those that do not are reported by the check server.
+func each(some func(*patient) []*node, look func(context.Context, *exam) Finding) func(context.Context, *patient) []Finding {
 	return func(ctx context.Context, p *patient) (found []Finding) {
-		for _, n := range p.reached() {
-			found = append(found, p.look(ctx, n, look))
-		}
-		return found
-	}
-}
-
-// onPrimaries is the same for each primary.
-func onPrimaries(look func(context.Context, *exam) Finding) func(context.Context, *patient) []Finding {
-	return func(ctx context.Context, p *patient) (found []Finding) {
-		for _, n := range p.primaries() {
+		for _, n := range some(p) {
 			found = append(found, p.look(ctx, n, look))
 		}
 		return found

@@ -65,21 +65,8 @@ func some(names []string) string {
 	return strings.Join(shown, ", ")
 }
 
-// inspected judges those of some keys in Redis that stand behind the prefix.
-func (p *patient) inspected(ctx context.Context, names []string, judge func(*redislock.Client, []redislock.KeyState) ([]Finding, error)) (found []Finding) {
-	client := p.conn.Client()
-	defer client.Close()
-	states, err := p.inspect(ctx, client, names)
-	if err == nil {
-		found, err = judge(client, states)
-	}
-	if err != nil {
-		return []Finding{unknown(err.Error(), "")}
-	}
-	return found
-}
-
-func (p *patient) inspect(ctx context.Context, client *redislock.Client, names []string) (states []redislock.KeyState, err error) {
+// inspect says who holds those of some keys in Redis that stand behind the prefix, and who waits for them.
+func (p *patient) inspect(ctx context.Context, names []string) (states []redislock.KeyState, err error) {
 	var keys []string
 	for _, name := range names {
 		if key, found := strings.CutPrefix(name, p.conn.Prefix); found && key != "" {
@@ -87,7 +74,7 @@ func (p *patient) inspect(ctx context.Context, client *redislock.Client, names [
 		}
 	}
 	for part := range slices.Chunk(keys, together) {
-		some, err := client.Inspect(ctx, part)
+		some, err := p.client.Inspect(ctx, part)
 		if err != nil {
 			return nil, err
 		}
@@ -98,47 +85,54 @@ func (p *patient) inspect(ctx context.Context, client *redislock.Client, names [
 
 // checkLines looks for waiters that have not asked for 15 s.
 func checkLines(ctx context.Context, p *patient, h *harvest) []Finding {
-	return p.inspected(ctx, h.names[lined], func(_ *redislock.Client, states []redislock.KeyState) ([]Finding, error) {
-		dead, lines := 0, 0
-		var where []string
-		for _, s := range states {
-			if len(s.Line) > 0 {
-				lines++
-			}
-			if n := cli.Gone(s); n > 0 {
-				dead += n
-				where = append(where, s.Key)
-			}
+	states, err := p.inspect(ctx, h.names[lined])
+	if err != nil {
+		return []Finding{unknown(err.Error(), "")}
+	}
+	dead, lines := 0, 0
+	var where []string
+	for _, s := range states {
+		if len(s.Line) > 0 {
+			lines++
 		}
-		if dead == 0 {
-			return []Finding{h.scanned("no waiters that are gone in " + count.Of(lines, "line"))}, nil
+		if n := cli.Gone(s); n > 0 {
+			dead += n
+			where = append(where, s.Key)
 		}
-		return []Finding{bad(Warning, fmt.Sprintf("%s gone in the lines of %s", count.Of(dead, "waiter"), some(where)),
-			"They have not asked for 15 s or more: their processes were killed, hang, or are cut off from the server. They are passed over, so nobody waits for them for long; but where they come from, work is not done.",
-			p.opts.redis.Propose("show", "KEY")+" says who they are. Look at those processes.")}, nil
-	})
+	}
+	if dead == 0 {
+		return []Finding{h.scanned("no waiters that are gone in " + count.Of(lines, "line"))}
+	}
+	return []Finding{bad(Warning, fmt.Sprintf("%s gone in the lines of %s", count.Of(dead, "waiter"), some(where)),
+		"They have not asked for 15 s or more: their processes were killed, hang, or are cut off from the server. They are passed over, so nobody waits for them for long; but where they come from, work is not done.",
+		p.opts.redis.Propose("show", "KEY")+" says who they are. Look at those processes.")}
 }
 
 // checkDeadlocks looks for callers who wait for each other.
-func checkDeadlocks(ctx context.Context, p *patient, h *harvest) []Finding {
-	return p.inspected(ctx, h.names[waited], func(client *redislock.Client, states []redislock.KeyState) (found []Finding, err error) {
-		circles, err := tree.Circles(ctx, p.conn, client.Inspect, states)
-		looks := p.opts.redis.Propose("tree", "--deadlocks")
-		if text := tree.Told(circles, true); text != "" {
-			found = append(found, bad(Fault, text,
-				"Nobody in it can go on until one of them gives up, or loses its lease. Whoever comes for one of these keys waits, too.",
-				looks+" says which key to break. Then obtain all keys as one set, or in one order; or bound the waits with Options.Wait."))
-		}
-		if text := tree.Told(circles, false); text != "" {
-			found = append(found, bad(Warning, text,
-				"Processes hold what others of these wait for; another goroutine may free it in a moment. A circle that stands for minutes is a deadlock.",
-				"look again with "+looks+". WithCaller gives each request an id, with which it is certain, or no circle at all."))
-		}
-		if len(found) == 0 {
-			found = append(found, h.scanned("nobody waits for somebody who waits for him"))
-		}
-		return found, err
-	})
+func checkDeadlocks(ctx context.Context, p *patient, h *harvest) (found []Finding) {
+	states, err := p.inspect(ctx, h.names[waited])
+	if err != nil {
+		return []Finding{unknown(err.Error(), "")}
+	}
+	circles, err := tree.Circles(ctx, p.conn, p.client.Inspect, states)
+	if err != nil {
+		return []Finding{unknown(err.Error(), "")}
+	}
+	looks := p.opts.redis.Propose("tree", "--deadlocks")
+	if text := tree.Told(circles, true); text != "" {
+		found = append(found, bad(Fault, text,
+			"Nobody in it can go on until one of them gives up, or loses its lease. Whoever comes for one of these keys waits, too.",
+			looks+" says which key to break. Then obtain all keys as one set, or in one order; or bound the waits with Options.Wait."))
+	}
+	if text := tree.Told(circles, false); text != "" {
+		found = append(found, bad(Warning, text,
+			"Processes hold what others of these wait for; another goroutine may free it in a moment. A circle that stands for minutes is a deadlock.",
+			"look again with "+looks+". WithCaller gives each request an id, with which it is certain, or no circle at all."))
+	}
+	if len(found) == 0 {
+		found = append(found, h.scanned("nobody waits for somebody who waits for him"))
+	}
+	return found
 }
 
 // checkLibraries looks for locks of others.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/rights"
 )
@@ -19,6 +20,7 @@ const askedFor = 5
 // A patient is what is looked at: the servers, and what the user has said of them.
 type patient struct {
 	conn    *cli.Conn
+	client  *redislock.Client
 	opts    options
 	nodes   []*node // primaries and replicas
 	cluster bool
@@ -29,7 +31,7 @@ type patient struct {
 
 // newPatient finds the servers, by the addresses that the servers themselves give.
 func newPatient(ctx context.Context, conn *cli.Conn, opts options, screen *cli.Screen) (p *patient, err error) {
-	p = &patient{conn: conn, opts: opts, screen: screen}
+	p = &patient{conn: conn, client: conn.Client(), opts: opts, screen: screen}
 	switch rdb := conn.RDB.(type) {
 	case *redis.ClusterClient:
 		p.cluster = true
@@ -46,6 +48,7 @@ func newPatient(ctx context.Context, conn *cli.Conn, opts options, screen *cli.S
 
 // close ends the connections that the patient has made.
 func (p *patient) close() {
+	p.client.Close()
 	for _, n := range p.nodes {
 		if n.rdb != p.conn.RDB {
 			_ = n.rdb.Close() // nothing was done that could be lost

@@ -81,8 +81,9 @@ func TestOutOfReach(t *testing.T) {
 	want(t, examined(t, rdb, "server"), Unknown, "cannot be reached from here")
 	want(t, examined(t, rdb, "replicas"), OK, "1 replica of 1")
 
-	gone := &patient{conn: &cli.Conn{}, nodes: []*node{newNode(t.Context(), "127.0.0.1:1", redis.NewClient(bounded(rdb.Options(), "127.0.0.1:1")))}}
-	defer gone.close()
+	nobody := redis.NewClient(bounded(rdb.Options(), "127.0.0.1:1"))
+	defer nobody.Close()
+	gone := &patient{conn: &cli.Conn{}, nodes: []*node{newNode(t.Context(), "127.0.0.1:1", nobody)}}
 	only := check.Must[[]Check](t)(chosen([]string{"eviction"}))
 	want(t, gone.absent(only), Fault, "cannot be reached")
 	if found := gone.absent(checks()); len(found) > 0 {

@@ -35,6 +35,8 @@ func examinedOn(t *testing.T, conn *cli.Conn, name string, mods ...func(*patient
 	for _, mod := range mods {
 		mod(p)
 	}
+	p.client.Close()
+	p.client = conn.Client() // with the prefix
 	todo := check.Must[[]Check](t)(chosen([]string{name}))
 	return todo[0].examine(t.Context(), p)
 }

@@ -13,7 +13,7 @@ func checkSlots(ctx context.Context, p *patient) []Finding {
 	if !p.cluster {
 		return []Finding{fine("this is no Cluster")}
 	}
-	return everywhere(checkCoverage)(ctx, p)
+	return each((*patient).reached, checkCoverage)(ctx, p)
 }
 
 // checkCoverage asks a node whether every slot is served, and a primary whether one is on the move.

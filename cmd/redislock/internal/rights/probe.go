@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -126,7 +125,7 @@ func (q *inquiry) subscribe(ctx context.Context, one *redis.Client, command stri
 // note enters an answer into the report. What is no answer of a server that looks at rights is an error.
 func (q *inquiry) note(a answer) error {
 	refusal := refusalOf(a.err)
-	named := refusedCommand.FindStringSubmatch(refusal)
+	command := RefusedCommand(refusal)
 	switch {
 	case a.err == nil || errors.Is(a.err, redis.Nil):
 	case !isAnswer(a.err):
@@ -135,8 +134,7 @@ func (q *inquiry) note(a answer) error {
 		if isUnknown(a.err) {
 			q.report.Unknown = append(q.report.Unknown, a.command)
 		}
-	case named != nil:
-		command := strings.ToLower(named[1])
+	case command != "":
 		if strings.HasPrefix(a.command, command+"|") { // Redis 6.2 names the command alone
 			command = a.command
 		}
@@ -176,8 +174,12 @@ func refusalOf(err error) string {
 	return text
 }
 
-// refusedCommand is how a refusal names a command that the user may not run.
-var refusedCommand = regexp.MustCompile("run the '([^']*)")
+// RefusedCommand is the command that the user may not run, if a refusal names one.
+func RefusedCommand(refusal string) string {
+	_, command, _ := strings.Cut(refusal, "run the '")
+	command, _, _ = strings.Cut(command, "'")
+	return strings.ToLower(command)
+}
 
 // isAnswer reports whether a server has said it, one that lets us in.
 func isAnswer(err error) bool {

@@ -191,3 +191,18 @@ func plainLock(ctx context.Context, client *redislock.Client) error {
 	_, err = lock.TTL(ctx)
 	return errors.Join(refused, err, lock.Refresh(ctx, time.Minute), lock.Release(ctx))
 }
+
+func TestRefusedCommand(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"NOPERM this user has no permissions to run the 'scan' command":                      "scan",
+		"NOPERM this user has no permissions to run the 'cluster' command or its subcommand": "cluster",
+		"NOPERM User app has no permissions to run the 'CLUSTER|slots' command":              "cluster|slots",
+		"NOPERM this user has no permissions to access one of the keys used as arguments":    "",
+		"ERR The user executing the script can't run this command or subcommand":             "",
+	} {
+		if got := RefusedCommand(text); got != want {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+}
