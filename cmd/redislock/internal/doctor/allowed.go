@@ -13,11 +13,7 @@ import (
 // report asks one server about the user, once for both checks.
 func (p *patient) report(ctx context.Context, n *node) (report rights.Report, err error) {
 	if n.rights == nil {
-		place := rights.Single
-		if p.cluster {
-			place = rights.Cluster
-		}
-		report, err = rights.On(ctx, n.rdb, p.conn.Prefix, place)
+		report, err = rights.On(ctx, n.rdb, p.conn.Prefix, p.cluster)
 		if err != nil {
 			return report, err
 		}

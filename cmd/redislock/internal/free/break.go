@@ -74,7 +74,7 @@ type breaking struct {
 	conn   *cli.Conn
 	client *redislock.Client
 	keys   []string
-	shown  map[held]bool // who was shown before the question; nil: nobody was asked
+	shown  map[redislock.Holder]bool // who was shown before the question; nil: nobody was asked
 }
 
 func (b *breaking) run(ctx context.Context, to cli.Streams, args []string) (err error) {
@@ -130,7 +130,7 @@ func (b *breaking) say(states []redislock.KeyState) error {
 // agree shows who holds the keys, and asks, until the answer is yes and nobody has come who was not shown. It returns who
 // holds them then.
 func (b *breaking) agree(ctx context.Context, states []redislock.KeyState) ([]redislock.KeyState, error) {
-	b.shown = make(map[held]bool)
+	b.shown = make(map[redislock.Holder]bool)
 	lines := bufio.NewReader(b.to.In)
 	for first := true; ; first = false {
 		if !first {

@@ -12,14 +12,10 @@ import (
 	"github.com/seed-14de3678/redislock/internal/count"
 )
 
-// A held is who holds a key, as far as that can be told from others.
-type held struct {
-	key, metadata, caller string
-	since                 int64
-}
-
-func heldBy(h redislock.Holder) held {
-	return held{h.Key, h.Metadata, h.Caller, h.Since.UnixMilli()}
+// heldBy is a holder without what changes while it holds the key.
+func heldBy(h redislock.Holder) redislock.Holder {
+	h.Mode, h.Left, h.TTL = "", false, 0
+	return h
 }
 
 // holders are those of all keys.

@@ -1,19 +1,13 @@
 package free
 
 import (
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
-	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
-	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 func TestMain(m *testing.M) {
@@ -25,9 +19,12 @@ func TestMain(m *testing.M) {
 func TestPacer(t *testing.T) {
 	t.Parallel()
 	var p pacer
+	held := func(ttl time.Duration) []redislock.KeyState {
+		return []redislock.KeyState{{Mode: redislock.ModeFree}, {Mode: redislock.ModeWrite, TTL: ttl}}
+	}
 	looks, passed := 0, time.Duration(0)
 	for passed < time.Minute {
-		pause := p.next(noTTL)
+		pause := p.next(nil)
 		if most := firstPause << min(looks, 10); pause > min(most, longestPause) || pause < min(most, longestPause)*4/5-1 {
 			t.Fatalf("pause %d is %s", looks, pause)
 		}
@@ -40,44 +37,12 @@ func TestPacer(t *testing.T) {
 	for ttl, want := range map[time.Duration]time.Duration{
 		300 * time.Millisecond: 301 * time.Millisecond, 0: firstPause / 2, time.Millisecond: firstPause / 2,
 	} {
-		if got := p.next(ttl); got != want {
+		if got := p.next(held(ttl)); got != want {
 			t.Errorf("a lease ends in %s: it looks in %s, want %s", ttl, got, want)
 		}
 	}
-	if got := p.next(time.Hour); got > longestPause || got < longestPause*4/5 {
+	if got := p.next(held(time.Hour)); got > longestPause || got < longestPause*4/5 {
 		t.Errorf("a lease ends in an hour: it looks in %s", got)
-	}
-}
-
-// A look costs one command, however many keys there are, as long as the key is held that was held before.
-func TestLookCosts(t *testing.T) {
-	t.Parallel()
-	b := redistest.Shared(t, redistest.Redis)
-	rdb, name := b.Client(t), world.NewName(t)
-	c := redislock.New(rdb)
-	t.Cleanup(c.Close)
-	check.Must[*redislock.Lock](t)(c.Obtain(t.Context(), []string{name + "b", name + "c"}, time.Hour, nil))
-	var mu sync.Mutex
-	var commands []string
-	take := func(cmd redis.Cmder) bool { // which is called before anything is sent
-		mu.Lock()
-		defer mu.Unlock()
-		commands = append(commands, cmd.Name())
-		return false
-	}
-	rdb.AddHook(check.Around{Instead: take})
-	w := &waiting{conn: &cli.Conn{RDB: rdb}, client: c}
-	w.parts = partsOf(w.conn, []string{name + "a", name + "b", name + "c"})
-	first := check.Must[sight](t)(w.look(t.Context(), sight{}))
-	if first.free || first.blocker != name+"b" {
-		t.Fatalf("got %+v, want it held up by b", first)
-	}
-	mu.Lock()
-	commands = nil
-	mu.Unlock()
-	next := check.Must[sight](t)(w.look(t.Context(), first))
-	if !slices.Equal(commands, []string{"evalsha"}) || next.blocker != first.blocker || next.ttl <= 0 {
-		t.Errorf("got %v, %+v", commands, next)
 	}
 }
 

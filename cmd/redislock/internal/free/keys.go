@@ -13,7 +13,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
-// inspect asks who holds the keys. It is an error if some of them hold something that is no lock.
+// inspect asks who holds the keys. It is an error if some of them hold something that is no lock; then it returns no states.
 func inspect(ctx context.Context, client *redislock.Client, keys []string) ([]redislock.KeyState, error) {
 	states, err := client.Inspect(ctx, keys)
 	if err != nil {
@@ -29,9 +29,9 @@ func inspect(ctx context.Context, client *redislock.Client, keys []string) ([]re
 	case 0:
 		return states, nil
 	case 1:
-		return states, cli.Exit(cli.NoLock, fmt.Errorf("%s that is no lock", names[0]))
+		return nil, cli.Exit(cli.NoLock, fmt.Errorf("%s that is no lock", names[0]))
 	}
-	return states, cli.Exit(cli.NoLock, fmt.Errorf("%s: they are no locks", strings.Join(names, ", ")))
+	return nil, cli.Exit(cli.NoLock, fmt.Errorf("%s: they are no locks", strings.Join(names, ", ")))
 }
 
 // mostTogether is how many keys one Break takes, as Client.Break has it by default.

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
 
 // The pauses between two looks.
@@ -21,53 +22,25 @@ const (
 // random, so that many who wait do not ask together.
 type pacer struct{ last time.Duration }
 
-// next returns the pause. The key that is waited for ends in ttl if it is not renewed: then is the time to look.
-func (p *pacer) next(ttl time.Duration) time.Duration {
+// next returns the pause. If somebody holds a key that is waited for, it ends in its ttl if it is not renewed: then is the time to
+// look.
+func (p *pacer) next(states []redislock.KeyState) time.Duration {
 	p.last = min(max(firstPause, 2*p.last), longestPause)
 	pause := p.last - rand.N(p.last/5)
-	if ttl >= 0 && ttl+time.Millisecond < pause {
-		pause = max(ttl+time.Millisecond, firstPause/2)
+	if i := slices.IndexFunc(states, isHeld); i >= 0 {
+		pause = min(pause, max(states[i].TTL+time.Millisecond, firstPause/2))
 	}
 	return pause
 }
 
-// noTTL says that nothing is known of when a key ends.
-const noTTL = -1
-
-// A sight is what one look at the keys has found.
-type sight struct {
-	free    bool
-	states  []redislock.KeyState // of all keys, as they were when all of them were last looked at
-	blocker string               // one that was held then; empty: none
-	ttl     time.Duration        // when the lease of that one ends, or noTTL
-}
-
-// look looks at the keys. As long as that one is held which was held at the last sight, nothing else is asked.
-func (w *waiting) look(ctx context.Context, last sight) (sight, error) {
-	if last.blocker != "" {
-		states, err := inspect(ctx, w.client, []string{last.blocker})
-		last.ttl = noTTL
-		if err != nil {
-			return last, err
+// look returns who holds the keys; nil if all of them are free.
+func (w *waiting) look(ctx context.Context) ([]redislock.KeyState, error) {
+	return cli.Await(ctx, func() ([]redislock.KeyState, error) {
+		if free, err := w.areFree(ctx); err != nil || free {
+			return nil, err
 		}
-		if isHeld(states[0]) {
-			last.ttl = states[0].TTL
-			return last, nil
-		}
-	}
-	free, err := w.areFree(ctx)
-	if err != nil || free {
-		return sight{free: free, states: last.states, ttl: noTTL}, err
-	}
-	states, err := inspect(ctx, w.client, slices.Concat(w.parts...))
-	if err != nil {
-		return sight{states: last.states, ttl: noTTL}, err
-	}
-	now := sight{states: states, ttl: noTTL}
-	if i := slices.IndexFunc(states, isHeld); i >= 0 {
-		now.blocker = states[i].Key
-	}
-	return now, nil
+		return inspect(ctx, w.client, slices.Concat(w.parts...))
+	})
 }
 
 // areFree reports whether all keys are free. Of those of each part, a slot of a Cluster, one command tells it, so they are free at

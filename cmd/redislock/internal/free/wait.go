@@ -29,9 +29,8 @@ does. To do something under the lock use "redislock run".
 
 All keys are free at one moment; on a Cluster those of each slot are, and all
 slots within one round of requests. It asks again after 20 ms, and less and less
-often up to once a second, with one command each time; so a key that is free for
-a moment between two holders can be missed. If Redis does not answer for a while
-it goes on.
+often up to once a second; so a key that is free for a moment between two
+holders can be missed. If Redis does not answer for a while it goes on.
 
 The exit status is 0 if the keys are free, 65 if a key holds something that is
 no lock, 69 if Redis cannot be reached at the beginning or at the end, 75 if the
@@ -65,9 +64,8 @@ type waiting struct {
 	conn   *cli.Conn
 	client *redislock.Client
 	parts  [][]string // of the keys: those that one command can look at
-	last   sight
-	told   bool  // for whom it waits
-	lost   error // why the latest look was not answered; nil if it was
+	told   bool       // for whom it waits
+	lost   error      // why the latest look was not answered; nil if it was
 }
 
 func (w *waiting) run(ctx context.Context, to cli.Streams, args []string) error {
@@ -114,20 +112,18 @@ func (w *waiting) run(ctx context.Context, to cli.Streams, args []string) error 
 func (w *waiting) untilFree(ctx context.Context) error {
 	var pauses pacer
 	for {
-		last := w.last
-		seen, err := cli.Await(ctx, func() (sight, error) { return w.look(ctx, last) })
+		states, err := w.look(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil && !passes(err):
 			return err
 		}
-		w.last = seen
-		w.note(err)
-		if w.last.free {
+		w.note(states, err)
+		if err == nil && states == nil {
 			return nil
 		}
-		if !pace.Sleep(ctx, pauses.next(w.last.ttl)) {
+		if !pace.Sleep(ctx, pauses.next(states)) {
 			return context.Cause(ctx)
 		}
 	}
@@ -140,10 +136,10 @@ func passes(err error) bool {
 }
 
 // note says for whom it waits, once; and that Redis does not answer, or answers again.
-func (w *waiting) note(err error) {
-	if err == nil && !w.last.free && !w.told {
+func (w *waiting) note(states []redislock.KeyState, err error) {
+	if states != nil && !w.told {
 		w.told = true
-		w.say("%s", blocked(w.last.states))
+		w.say("%s", blocked(states))
 	}
 	switch {
 	case err != nil && w.lost == nil:
@@ -165,15 +161,12 @@ func (w *waiting) say(format string, args ...any) {
 func (w *waiting) lookAgain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, cli.Reachable, fmt.Errorf("nothing within %s", cli.Reachable))
 	defer cancel()
-	states, err := inspect(ctx, w.client, slices.Concat(w.parts...))
-	if err != nil && passes(err) {
-		return cli.Exit(cli.Unavailable, fmt.Errorf("no answer from %s at the end of %s: %w", w.conn.Name, w.timeout, err))
-	}
+	states, err := w.look(ctx)
 	switch {
-	case err != nil:
-		states = w.last.states // who held them was known before
-	case !slices.ContainsFunc(states, isHeld):
-		return nil
+	case err != nil && (ctx.Err() != nil || passes(err)):
+		return cli.Exit(cli.Unavailable, fmt.Errorf("no answer from %s at the end of %s: %w", w.conn.Name, w.timeout, err))
+	case err != nil || states == nil:
+		return err
 	}
 	return cli.Exit(cli.NotObtained, fmt.Errorf("not free within %s: %s", w.timeout, blocked(states)))
 }

@@ -2,23 +2,13 @@ package rights
 
 import "slices"
 
-// A Place is what a server is a part of: more is asked of its user there.
-type Place int
-
-// The places.
-const (
-	Single Place = iota // a server of its own, or with replicas
-	Cluster
-	Ring
-)
-
 // A need is a command that the user has to be allowed, and how to ask for it without changing anything. In the arguments
 // $lock is a name that a lock could have, and $beside that of a key beside it: nobody has either of them.
 type need struct {
-	command string
-	purpose string // what does not work without it
-	probe   []any
-	at      Place // where alone it is needed; Single: everywhere
+	command   string
+	purpose   string // what does not work without it
+	probe     []any
+	onCluster bool // it is needed on a Cluster alone
 }
 
 // The purposes that several commands have.
@@ -67,17 +57,12 @@ var needs = []need{
 	{command: "zrevrangebyscore", purpose: queue + " beside guards", probe: []any{"$beside", 0, 0}},
 	{command: "zscore", purpose: readLocks + ", " + queue + ", " + guards, probe: []any{"$beside", "member"}},
 
-	{command: "spublish", purpose: queue, probe: []any{"$channel", ""}, at: Cluster},
-	{command: "ssubscribe", purpose: queue + ", WithBreakNotices", at: Cluster},
-	{command: "sunsubscribe", purpose: queue + ", WithBreakNotices", at: Cluster},
-	{command: "cluster|slots", purpose: everyLock + " on a Cluster", at: Cluster},
-	{command: "command", purpose: everyLock + " on a Cluster", at: Cluster},
-	{command: "unsubscribe", purpose: queue + ", WithBreakNotices", at: Ring},
-	{command: "ping", purpose: everyLock + " on a Ring", at: Ring},
+	{command: "spublish", purpose: queue, probe: []any{"$channel", ""}, onCluster: true},
+	{command: "ssubscribe", purpose: queue + ", WithBreakNotices", onCluster: true},
+	{command: "sunsubscribe", purpose: queue + ", WithBreakNotices", onCluster: true},
+	{command: "cluster|slots", purpose: everyLock + " on a Cluster", onCluster: true},
+	{command: "command", purpose: everyLock + " on a Cluster", onCluster: true},
 }
-
-// isAt reports whether a command is needed there.
-func (n need) isAt(where Place) bool { return n.at == Single || n.at == where }
 
 // purposeOf says what a command is for. One that is in no list is sent when a connection is made, such as SELECT.
 func purposeOf(command string) string {

@@ -66,7 +66,7 @@ func TestNotAnswered(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Redis, "--rename-command", "EVAL", "")
 	rdb := server.Client(t)
-	report := check.Must[Report](t)(On(t.Context(), rdb, prefix, Single))
+	report := check.Must[Report](t)(On(t.Context(), rdb, prefix, false))
 	if diff := cmp.Diff(Report{Unknown: []string{"eval"}}, report); diff != "" {
 		t.Errorf("EVAL is disabled (-want +got):\n%s", diff)
 	}

@@ -24,8 +24,9 @@ type inquiry struct {
 	report                Report
 }
 
-// On asks one server about the user of the client. It changes nothing there. The server may be a replica.
-func On(ctx context.Context, one *redis.Client, prefix string, where Place) (Report, error) {
+// On asks one server, which may be a node of a Cluster, about the user of the client. It changes nothing there. The server may be
+// a replica.
+func On(ctx context.Context, one *redis.Client, prefix string, isNode bool) (Report, error) {
 	lock := prefix + "redislock-probe-" + strings.ToLower(rand.Text())
 	q := &inquiry{lock: lock, beside: slot.Beside("probe", lock), channel: "redislock:wake:{" + slot.InBraces(lock) + "}:probe"}
 	text := Escaped(prefix) + "*"
@@ -35,7 +36,7 @@ func On(ctx context.Context, one *redis.Client, prefix string, where Place) (Rep
 		name := slot.Beside("probe", lock)
 		q.patterns[name] = forms[name[len("redislock:probe")]] + text
 	}
-	asked, err := q.ask(ctx, one, where)
+	asked, err := q.ask(ctx, one, isNode)
 	if err != nil {
 		return Report{}, err
 	}
@@ -56,7 +57,7 @@ type answer struct {
 }
 
 // ask sends everything: what returns an answer in one pipeline, and subscriptions by themselves.
-func (q *inquiry) ask(ctx context.Context, one *redis.Client, where Place) ([]answer, error) {
+func (q *inquiry) ask(ctx context.Context, one *redis.Client, isNode bool) ([]answer, error) {
 	var asked []answer
 	pipe := one.Pipeline()
 	send := func(command, key string, args ...any) {
@@ -70,7 +71,7 @@ func (q *inquiry) ask(ctx context.Context, one *redis.Client, where Place) ([]an
 	var channels []string
 	for _, n := range needs {
 		switch {
-		case !n.isAt(where):
+		case n.onCluster && !isNode:
 		case strings.HasSuffix(n.command, "subscribe"):
 			channels = append(channels, n.command)
 		default:

@@ -27,32 +27,45 @@ type Report struct {
 
 // Find returns what the user of the connection may not do, of what docs/rights.md lists, for lock keys that begin with
 // the prefix. It changes nothing on the server: it reads, or writes to a key that nobody has in a way that does
-// nothing. Of a Cluster it asks every master, of a Ring every shard. An error says that a server could not be asked.
+// nothing. Of a Cluster it asks every master. An error says that a server could not be asked.
 func Find(ctx context.Context, rdb redis.UniversalClient, prefix string) ([]Missing, error) {
 	switch rdb := rdb.(type) {
 	case *redis.Client:
-		report, err := On(ctx, rdb, prefix, Single)
+		report, err := On(ctx, rdb, prefix, false)
 		return report.Missing, err
 	case *redis.ClusterClient:
-		return onCluster(ctx, rdb, prefix)
-	case *redis.Ring:
-		return onEach(ctx, rdb.ForEachShard, prefix, Ring)
+		missing, err := onMasters(ctx, rdb, prefix)
+		if refusalOf(err) != "" {
+			return onNode(ctx, rdb.Options(), prefix)
+		}
+		return missing, err
 	default:
 		return nil, fmt.Errorf("unexpected client %T", rdb)
 	}
 }
 
-// onCluster asks every master. A user who may not ask which nodes there are cannot be sent to any of them by go-redis: then
-// one of the addresses that the client was given is asked.
-func onCluster(ctx context.Context, rdb *redis.ClusterClient, prefix string) ([]Missing, error) {
-	missing, err := onEach(ctx, rdb.ForEachMaster, prefix, Cluster)
-	if err == nil || refusalOf(err) == "" {
-		return missing, err
-	}
+// onMasters asks every master of a Cluster, and returns what is missing on any of them.
+func onMasters(ctx context.Context, rdb *redis.ClusterClient, prefix string) ([]Missing, error) {
+	var mu sync.Mutex
+	var all []Missing
+	err := rdb.ForEachMaster(ctx, func(ctx context.Context, one *redis.Client) error {
+		report, err := On(ctx, one, prefix, true)
+		mu.Lock()
+		defer mu.Unlock()
+		all = append(all, report.Missing...)
+		return err
+	})
+	slices.SortStableFunc(all, byRank)
+	return slices.Compact(all), err
+}
+
+// onNode asks one of the addresses that a client of a Cluster was given: of a user who may not ask which nodes there are, go-redis
+// cannot send anything to any of them.
+func onNode(ctx context.Context, o *redis.ClusterOptions, prefix string) ([]Missing, error) {
 	var errs []error
-	for _, addr := range rdb.Options().Addrs {
-		one := redis.NewClient(OfNode(rdb.Options(), addr))
-		report, err := On(ctx, one, prefix, Cluster)
+	for _, addr := range o.Addrs {
+		one := redis.NewClient(OfNode(o, addr))
+		report, err := On(ctx, one, prefix, true)
 		_ = one.Close() // nothing was done that could be lost
 		if err == nil {
 			return report.Missing, nil
@@ -68,21 +81,4 @@ func OfNode(o *redis.ClusterOptions, addr string) *redis.Options {
 		Addr: addr, Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig, Protocol: o.Protocol,
 		DialTimeout: o.DialTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout,
 	}
-}
-
-// onEach asks several servers, and returns what is missing on any of them.
-func onEach(
-	ctx context.Context, each func(context.Context, func(context.Context, *redis.Client) error) error, prefix string, where Place,
-) ([]Missing, error) {
-	var mu sync.Mutex
-	var all []Missing
-	err := each(ctx, func(ctx context.Context, one *redis.Client) error {
-		report, err := On(ctx, one, prefix, where)
-		mu.Lock()
-		defer mu.Unlock()
-		all = append(all, report.Missing...)
-		return err
-	})
-	slices.SortStableFunc(all, byRank)
-	return slices.Compact(all), err
 }
