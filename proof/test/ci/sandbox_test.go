@@ -16,7 +16,7 @@ import (
 var tools = []string{"awk", "basename", "cat", "chmod", "cp", "dirname", "env", "find", "mkdir", "mktemp", "mv", "paste", "rm", "sed", "tee"}
 
 // servers are the programs that .ci/install looks for, and cc.
-var servers = []string{"redis-server", "redis-sentinel", "redis-cli", "luacheck", "zsh", "fish", "valkey-server", "cc"}
+var servers = []string{"redis-server", "redis-sentinel", "redis-cli", "luacheck", "zsh", "fish", "mandoc", "valkey-server", "cc"}
 
 const (
 	works = "#!/bin/sh\nexit 0\n"
@@ -95,7 +95,7 @@ func newSandbox(t *testing.T) *sandbox {
 		b.write("bin/"+name, text)
 	}
 	for name, programs := range map[string]string{
-		"redis-server": "redis-server", "redis-sentinel": "redis-sentinel", "redis-tools": "redis-cli", "lua-check": "luacheck", "zsh": "zsh", "fish": "fish",
+		"redis-server": "redis-server", "redis-sentinel": "redis-sentinel", "redis-tools": "redis-cli", "lua-check": "luacheck", "zsh": "zsh", "fish": "fish", "mandoc": "mandoc",
 		"valkey-server": "valkey-server", "gcc": "cc", "libc6-dev": "",
 	} {
 		b.write("packages/"+name, programs)
