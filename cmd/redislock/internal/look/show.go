@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 
 	"github.com/spf13/pflag"
 
@@ -66,12 +67,11 @@ func defineShow(flags *pflag.FlagSet) cli.Action {
 		if err != nil {
 			return err
 		}
+		write := writeStates
 		if *asJSON {
-			err = writeObjects(to.Out, states, conn.Prefix)
-		} else {
-			err = writeStates(to.Out, states, conn.Prefix)
+			write = writeObjects
 		}
-		if err != nil {
+		if err := write(to.Out, states, conn.Prefix); err != nil {
 			return err
 		}
 		return foreign(states)
@@ -101,47 +101,33 @@ func writeObjects(w io.Writer, states []redislock.KeyState, prefix string) error
 	return out.Flush()
 }
 
-// writeStates writes some lines about each key.
+// writeStates writes some lines about each key. Long texts are not cut.
 func writeStates(w io.Writer, states []redislock.KeyState, prefix string) error {
 	out := bufio.NewWriter(w)
+	say := func(label, text string) { cli.Say(out, "  %-9s %s\n", label, text) } // Flush returns the error
 	for i, s := range states {
 		if i > 0 {
-			cli.Say(out, "\n") // Flush returns the error
+			cli.Say(out, "\n")
 		}
 		cli.Say(out, "%s\n", cli.Text(s.Key))
-		for _, line := range about(s, prefix) {
-			cli.Say(out, "  %-9s %s\n", line[0], line[1]) // long texts are not cut
+		if prefix != "" {
+			say("in Redis", cli.Text(prefix+s.Key))
+		}
+		say("mode", mode(s))
+		for _, h := range s.Holders {
+			say("holder", described(h))
+		}
+		if s.Intent != nil {
+			say("intent", described(*s.Intent))
+		}
+		for i, text := range line(s) {
+			say([]string{"line", ""}[min(i, 1)], text)
+		}
+		if s.Fence > 0 {
+			say("fence", strconv.FormatInt(s.Fence, 10))
 		}
 	}
 	return out.Flush()
-}
-
-// about is what there is to say of a key: pairs of a label and a text.
-func about(s redislock.KeyState, prefix string) (lines [][2]string) {
-	say := func(label, format string, args ...any) {
-		lines = append(lines, [2]string{label, fmt.Sprintf(format, args...)})
-	}
-	if prefix != "" {
-		say("in Redis", "%s", cli.Text(prefix+s.Key))
-	}
-	say("mode", "%s", mode(s))
-	for _, h := range s.Holders {
-		say("holder", "%s", described(h))
-	}
-	if s.Intent != nil {
-		say("intent", "%s", described(*s.Intent))
-	}
-	for i, w := range s.Line {
-		label := "line"
-		if i > 0 {
-			label = ""
-		}
-		say(label, "%d. to %s", i+1, waiterLine(w))
-	}
-	if s.Fence > 0 {
-		say("fence", "%d", s.Fence)
-	}
-	return lines
 }
 
 // mode says in which mode a key is locked, or what else it is.

@@ -75,16 +75,13 @@ func (l *listing) write(to cli.Streams, conn *cli.Conn) error {
 	return out.Flush()
 }
 
-// usualWidth is how wide a terminal is that does not say.
-const usualWidth = 80
-
 // widthOf returns how wide lines may be; 0 if they are not for a terminal.
 func widthOf(w io.Writer) int {
 	if !cli.IsTerminal(w) {
 		return 0
 	}
 	columns, _ := cli.TerminalSize(w)
-	return cmp.Or(columns, usualWidth)
+	return cmp.Or(columns, 80) // a terminal need not say it
 }
 
 // rowOf is what the table says of a key.
@@ -121,21 +118,17 @@ func holders(s redislock.KeyState) string {
 		}
 		return "-"
 	case 1:
-		text := holderName(s.Holders[0])
-		if s.Holders[0].Left {
+		h := s.Holders[0]
+		if h.Metadata != "" {
+			h.Caller = "" // which -l shows
+		}
+		text := cli.Somebody(h.Metadata, h.Caller, 0)
+		if h.Left {
 			text = "left: " + text
 		}
 		return text
 	}
 	return fmt.Sprintf("%d readers", len(s.Holders))
-}
-
-// holderName is what the table has of a holder: the caller's id is not shown beside metadata, but with -l.
-func holderName(h redislock.Holder) string {
-	if h.Metadata != "" {
-		return cli.Text(h.Metadata)
-	}
-	return cli.Somebody("", h.Caller, 0)
 }
 
 // details are a line for each reader, for an intent, and for each waiter.
@@ -148,10 +141,7 @@ func details(s redislock.KeyState) (lines []string) {
 	if s.Intent != nil {
 		lines = append(lines, "intent of "+described(*s.Intent))
 	}
-	for i, w := range s.Line {
-		lines = append(lines, fmt.Sprintf("%d. to %s", i+1, waiterLine(w)))
-	}
-	return lines
+	return append(lines, line(s)...)
 }
 
 // described says who somebody is, and for how long its lease lasts.
@@ -167,13 +157,17 @@ func described(h redislock.Holder) string {
 	return cli.Somebody(h.Metadata, h.Caller, 0) + " (" + strings.Join(extra, ", ") + ")"
 }
 
-// waiterLine says what a waiter wants, and since when.
-func waiterLine(w redislock.Waiter) string {
-	extra := "since " + cli.Clock(w.Since)
-	if !w.Alive {
-		extra += ", gone"
+// line says of each waiter in line what it wants, and since when.
+func line(s redislock.KeyState) (lines []string) {
+	for i, w := range s.Line {
+		gone := ""
+		if !w.Alive {
+			gone = ", gone"
+		}
+		who := cli.Somebody(w.Metadata, w.Caller, 0)
+		lines = append(lines, fmt.Sprintf("%d. to %s: %s (since %s%s)", i+1, w.Mode, who, cli.Clock(w.Since), gone))
 	}
-	return fmt.Sprintf("%s: %s (%s)", w.Mode, cli.Somebody(w.Metadata, w.Caller, 0), extra)
+	return lines
 }
 
 // layOut returns how wide each column is, so that lines have at most this width, if that can be. If it is 0 lines have no
@@ -181,10 +175,7 @@ func waiterLine(w redislock.Waiter) string {
 // A column without a width is left out.
 func layOut(rows [][]string, width int) []int {
 	widths := make([]int, len(heading))
-	most := width
-	if most == 0 {
-		most = mostPadded
-	}
+	most := cmp.Or(width, mostPadded)
 	for _, row := range rows {
 		for i, text := range row {
 			widths[i] = max(widths[i], min(most, cells.Width(text)))

@@ -22,7 +22,6 @@ type walk struct {
 	lag          lag
 	open         []*suspect // which are asked about
 	proved       []string   // keys to inspect
-	rounds       int
 }
 
 const (
@@ -36,12 +35,13 @@ const (
 // was found before.
 func (s *survey) scan(ctx context.Context, one *redis.Client) error {
 	w := &walk{survey: s, one: one}
-	for isOver := false; !isOver || len(w.open) > 0; w.rounds++ {
+	isOver := false
+	for rounds := 0; !isOver || len(w.open) > 0; rounds++ {
 		var err error
 		if isOver, err = w.round(ctx, isOver); err != nil {
 			return err
 		}
-		if len(w.proved) >= inspectCount || w.rounds%patience == 0 {
+		if len(w.proved) >= inspectCount || rounds%patience == 0 {
 			if err := w.tell(ctx); err != nil {
 				return err
 			}

@@ -57,20 +57,23 @@ func (d *deadlock) kind() string {
 // A finder looks for deadlocks, of which it keeps some.
 type finder struct {
 	*model
-	most  int
 	found []deadlock
 	more  int             // that were found and not kept
 	known map[string]bool // by what makes them the same
 	stuck map[int]bool    // parties of certain deadlocks
 }
 
-// mostStarts is from how many requests a finder looks for circles, in each graph.
-const mostStarts = 500
+const (
+	// mostStarts is from how many requests a finder looks for circles, in each graph.
+	mostStarts = 500
+	// mostDeadlocks is how many are told one by one, unless more are certain.
+	mostDeadlocks = 100
+)
 
 // deadlocks finds the deadlocks of a model: first those that are certain, with those of one caller last, then those that are
-// possible, all with the oldest first. It returns so many at most, and how many more there are at least.
-func deadlocks(m *model, most int) (found []deadlock, more int) {
-	f := finder{model: m, most: most, known: map[string]bool{}, stuck: map[int]bool{}}
+// possible, all with the oldest first. It returns some, and how many more there are at least.
+func deadlocks(m *model) (found []deadlock, more int) {
+	f := finder{model: m, known: map[string]bool{}, stuck: map[int]bool{}}
 	f.selves(false)
 	f.circles(true) // before those who wait for others and themselves: it tells more
 	f.selves(true)
@@ -131,7 +134,7 @@ func (f *finder) keep(steps []step, certain bool) {
 	name := circleName(steps)
 	switch {
 	case f.known[name]:
-	case len(f.found) >= f.most && !certain:
+	case len(f.found) >= mostDeadlocks && !certain:
 		f.more++
 	default:
 		f.found = append(f.found, d)

@@ -123,7 +123,7 @@ func TestDeadlocksAgainstNaive(t *testing.T) {
 	circles := 0
 	for seed := range uint64(20_000) {
 		m := newModel(randomStates(rand.New(rand.NewPCG(seed, 4))))
-		found, _ := deadlocks(m, 1000)
+		found, _ := deadlocks(m)
 		var some []string
 		g := newWaits(m, true)
 		var nodes []int

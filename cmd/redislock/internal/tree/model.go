@@ -174,11 +174,6 @@ func (m *model) isHeldAgainst(state int, mode redislock.Mode) bool {
 	return len(m.holders[state]) > 0 && conflict(mode, m.states[state].Mode)
 }
 
-// isBehind reports whether somebody in line has to go first.
-func (m *model) isBehind(s stand) bool {
-	return slices.ContainsFunc(m.lines[s.state][:s.ahead], func(before stand) bool { return conflict(s.mode, before.mode) })
-}
-
 func (m *model) isHeldBy(state, p int) bool {
 	_, held := slices.BinarySearch(m.parties[p].holds, state)
 	return held
@@ -202,6 +197,7 @@ func (m *model) wouldWait(q, state int) bool {
 	}
 	return slices.ContainsFunc(m.requests[q].stands, func(s stand) bool {
 		isByAnother := slices.ContainsFunc(m.holders[s.state], func(other int) bool { return other != p })
-		return isByAnother && m.isHeldAgainst(s.state, s.mode) || m.isBehind(s) && !m.isHeldBy(s.state, p)
+		isBehind := slices.ContainsFunc(m.lines[s.state][:s.ahead], func(before stand) bool { return conflict(s.mode, before.mode) })
+		return isByAnother && m.isHeldAgainst(s.state, s.mode) || isBehind && !m.isHeldBy(s.state, p)
 	})
 }

@@ -22,9 +22,9 @@ var pageTemplate = template.Must(template.New("page").Parse(pageText))
 // A page is who waits for whom: the keys that somebody waits for, and those who hold them or wait for them. Each refers to the
 // others, so that one can follow a circle.
 type page struct {
-	Summary, Now, More string
-	Circles            []string // a sentence about each deadlock
-	Keys, Parties      []*pageRow
+	Summary, Now  string
+	Circles       []string // a sentence about each deadlock, and how many more there are
+	Keys, Parties []*pageRow
 
 	view    *view
 	names   []string
@@ -61,7 +61,7 @@ func (v *view) writeHTML(to io.Writer) error {
 	}
 	p.Summary = fmt.Sprintf("%s, %s.", count.Either(len(p.Keys), "key is waited for", "keys are waited for"), count.Of(len(v.requests), "request"))
 	if v.more > 0 {
-		p.More = fmt.Sprintf("There are %s more deadlocks, or more.", count.Number(v.more))
+		p.Circles = append(p.Circles, fmt.Sprintf("There are %s more deadlocks, or more.", count.Number(v.more)))
 	}
 	return pageTemplate.Execute(to, p)
 }

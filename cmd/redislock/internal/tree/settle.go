@@ -76,9 +76,6 @@ func (m *model) suspects() (states []int) {
 
 // common is what two looks at a key have seen, with the leases of the second one.
 func common(first, second redislock.KeyState) redislock.KeyState {
-	if first.Mode != second.Mode {
-		second.Holders = nil
-	}
 	second.Holders = both(first.Holders, second.Holders, holderName)
 	second.Line = both(first.Line, second.Line, waiterName)
 	if first.Intent == nil || second.Intent != nil && holderName(*first.Intent) != holderName(*second.Intent) {
@@ -100,7 +97,7 @@ func both[T any](first, second []T, name func(T) string) []T {
 }
 
 func holderName(h redislock.Holder) string {
-	return fmt.Sprintf("%q %q %t %d", h.Metadata, h.Caller, h.Left, h.Since.UnixNano())
+	return fmt.Sprintf("%q %q %s %t %d", h.Metadata, h.Caller, h.Mode, h.Left, h.Since.UnixNano())
 }
 
 func waiterName(w redislock.Waiter) string {

@@ -64,7 +64,7 @@ func addWord(s *redislock.KeyState, word string) {
 	default:
 		metadata, caller := whoIs(strings.TrimPrefix(name, "~"))
 		s.Holders = append(s.Holders, redislock.Holder{
-			Metadata: metadata, Caller: caller, Left: name[0] == '~', TTL: time.Minute,
+			Metadata: metadata, Caller: caller, Mode: s.Mode, Left: name[0] == '~', TTL: time.Minute,
 		})
 	}
 }

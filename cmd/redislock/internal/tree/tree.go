@@ -10,9 +10,6 @@ import (
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/survey"
 )
 
-// mostDeadlocks is how many deadlocks are told one by one.
-const mostDeadlocks = 100
-
 // Command is redislock tree.
 func Command() cli.Command {
 	return cli.Command{
@@ -105,7 +102,7 @@ func (o *options) run(ctx context.Context, to cli.Streams, args []string) error 
 	if err := o.write(to, v); err != nil {
 		return err
 	}
-	if v.isCertain() {
+	if len(v.deadlocks) > 0 && v.deadlocks[0].Certain { // these come first
 		return cli.Exit(cli.Failed, nil)
 	}
 	return nil

@@ -26,7 +26,7 @@ func newView(ctx context.Context, states []redislock.KeyState, look inspect, k *
 	if v.settled, err = settled(ctx, v.model, look, k, pause); err != nil {
 		return nil, err
 	}
-	v.deadlocks, v.more = deadlocks(v.settled, mostDeadlocks)
+	v.deadlocks, v.more = deadlocks(v.settled)
 	for i := range v.deadlocks {
 		for _, s := range v.deadlocks[i].Steps {
 			if s.Party != "" && v.marks[s.party] == 0 {
@@ -36,9 +36,6 @@ func newView(ctx context.Context, states []redislock.KeyState, look inspect, k *
 	}
 	return v, nil
 }
-
-// isCertain reports whether there is a certain deadlock.
-func (v *view) isCertain() bool { return len(v.deadlocks) > 0 && v.deadlocks[0].Certain }
 
 // chain is a deadlock in short words: a party, the key that it waits for, the party in its way, and so on.
 func (v *view) chain(d *deadlock, n *names) []string {
