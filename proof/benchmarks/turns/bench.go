@@ -131,13 +131,7 @@ type scene struct {
 type played struct {
 	measure.Result
 	scene  scene
-	blocks []block
-}
-
-// A block is what the callers of a scene have done in it.
-type block struct {
-	turns []int // of each caller
-	waits turns.Waits
+	blocks []turns.Shares
 }
 
 // settling is for how long a crowd has turns before they are counted: until everybody is connected, and stands where it does in the

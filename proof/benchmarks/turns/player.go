@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/seed-14de3678/redislock/internal/turns"
 	"github.com/seed-14de3678/redislock/proof/benchmarks/turns/task"
 	"github.com/seed-14de3678/redislock/proof/internal/measure"
 )
@@ -13,7 +15,7 @@ import (
 type player struct {
 	scene  scene
 	bench  *bench
-	blocks []block
+	blocks []turns.Shares
 	usages []measure.Usage // what the workers have used in these blocks
 }
 
@@ -65,7 +67,7 @@ func (p *player) block(workers []*worker, length time.Duration) (ops int, err er
 	if err != nil {
 		return 0, err
 	}
-	var b block
+	var b turns.Shares
 	var u measure.Usage
 	for began := time.Now(); ops == 0; {
 		time.Sleep(length)
@@ -74,17 +76,14 @@ func (p *player) block(workers []*worker, length time.Duration) (ops int, err er
 		if err != nil {
 			return 0, err
 		}
-		b.turns = nil
+		var shares turns.Shares
 		for i, now := range then {
-			b.turns = append(b.turns, now.Turns...)
-			b.waits.Join(now.Waits)
+			shares.Join(now.Shares)
 			u.ClientCPU += now.CPU - at[i].CPU
 			u.Allocs += now.Allocs - at[i].Allocs
 		}
-		for _, n := range b.turns {
-			ops += n
-		}
-		if ops == 0 && u.Wall > patience {
+		b.Add(shares)
+		if ops = b.Total(); ops == 0 && u.Wall > patience {
 			return 0, fmt.Errorf("%s, %d callers: nobody had a turn within %s", p.scene.way, p.scene.callers, patience)
 		}
 	}
@@ -101,32 +100,25 @@ func (p *player) played(result measure.Result) played {
 	return played{result, p.scene, p.blocks[1:]}
 }
 
-// turns are those of each caller in all blocks.
-func (p played) turns() []int {
-	sum := make([]int, len(p.blocks[0].turns))
+// shares are what the callers had in all blocks.
+func (p played) shares() (sum turns.Shares) {
 	for _, b := range p.blocks {
-		for i, n := range b.turns {
-			sum[i] += n
-		}
+		sum.Add(b)
 	}
 	return sum
 }
 
 // uneven is how many times the mean the most turns of a caller are.
 func (p played) uneven() measure.Spread {
-	most, sum := 0, 0
-	turns := p.turns()
-	for _, n := range turns {
-		most, sum = max(most, n), sum+n
-	}
-	return measure.Exactly(float64(most*len(turns)) / float64(sum))
+	all := p.shares()
+	return measure.Exactly(float64(slices.Max(all.Turns)*len(all.Turns)) / float64(all.Total()))
 }
 
 // longWaits is how many times the mean the longest wait is, block by block.
 func (p played) longWaits() []float64 {
 	values := make([]float64, len(p.blocks))
 	for i, b := range p.blocks {
-		values[i] = float64(b.waits.Most) * float64(p.Blocks[i].Ops) / float64(b.waits.Sum)
+		values[i] = float64(b.Waits.Most) * float64(p.Blocks[i].Ops) / float64(b.Waits.Sum)
 	}
 	return values
 }

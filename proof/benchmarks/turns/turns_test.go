@@ -110,9 +110,9 @@ func TestPlayed(t *testing.T) {
 	t.Parallel()
 	p := played{
 		Result: measure.Result{Blocks: []measure.Usage{{Ops: 3}, {Ops: 5}}},
-		blocks: []block{
-			{turns: []int{3, 0}, waits: turns.Waits{Sum: 6, Most: 4}},
-			{turns: []int{3, 2}, waits: turns.Waits{Sum: 5, Most: 3}},
+		blocks: []turns.Shares{
+			{Turns: []int{3, 0}, Waits: turns.Waits{Sum: 6, Most: 4}},
+			{Turns: []int{3, 2}, Waits: turns.Waits{Sum: 5, Most: 3}},
 		},
 	}
 	if got := p.uneven().Median; got != 1.5 {

@@ -89,6 +89,42 @@ func counted(steps map[int]int) (sum int) {
 	return sum
 }
 
+// Callers of the same time come one behind the other, and times of the same callers are added.
+func TestShares(t *testing.T) {
+	t.Parallel()
+	var one, other, both, all turns.Shares
+	one.Enter(turns.Had{Turns: 3, Refused: 1, Waits: turns.Waits{Sum: 4, Most: 4}})
+	one.Enter(turns.Had{Turns: 1})
+	other.Enter(turns.Had{Turns: 2, Waits: turns.Waits{Sum: 5, Most: 5}})
+	both.Join(one)
+	both.Join(other)
+	for range 2 {
+		all.Add(both)
+	}
+	want := turns.Shares{Turns: []int{6, 2, 4}, Refused: 2, Waits: turns.Waits{Sum: 18, Most: 5}}
+	if diff := cmp.Diff(all, want); diff != "" || all.Total() != 12 || both.Total() != 6 {
+		t.Errorf("totals %d and %d: %s", all.Total(), both.Total(), diff)
+	}
+}
+
+func TestFairness(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		shares []int
+		want   float64
+	}{
+		{nil, 0},
+		{[]int{0, 0}, 0},
+		{[]int{5, 5, 5, 5}, 1},
+		{[]int{8, 0, 0, 0}, 0.25},
+		{[]int{3, 1}, 0.8},
+	} {
+		if got := (&turns.Shares{Turns: tt.shares}).Fairness(); math.Abs(got-tt.want) > 1e-9 {
+			t.Errorf("fairness of %v is %v, want %v", tt.shares, got, tt.want)
+		}
+	}
+}
+
 // What a caller had is counted by how its attempts ended, from one reading to the next.
 func TestTry(t *testing.T) {
 	t.Parallel()

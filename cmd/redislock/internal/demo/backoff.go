@@ -57,7 +57,7 @@ func (s *stage) contest(ctx context.Context, player *measure.Player, p *policy) 
 		for {
 			seen, err := player.Play(ctx, s.client, &p.options, measure.Slice{Length: s.span(800 * time.Millisecond)})
 			p.Add(seen)
-			if err != nil || p.Locks() > 0 || time.Since(began) > slowest {
+			if err != nil || p.Total() > 0 || time.Since(began) > slowest {
 				over <- err
 				return
 			}
@@ -79,7 +79,7 @@ const enough = 50
 // judgePolicies checks that patience is cheaper than haste.
 func judgePolicies(hasty, patient, queue policy) verdict {
 	var v verdict
-	least := min(hasty.Locks(), patient.Locks(), queue.Locks())
+	least := min(hasty.Total(), patient.Total(), queue.Total())
 	v.check(least > 0, "every policy works", "a policy did not acquire the lock at all")
 	if least < enough {
 		v.check(true, "too few turns on this machine to compare policies", "")
@@ -88,18 +88,18 @@ func judgePolicies(hasty, patient, queue policy) verdict {
 			fmt.Sprintf("%s sends %.1f times as much as %s", hasty.name, hasty.CommandsEach()/patient.CommandsEach(), patient.name),
 			fmt.Sprintf("%s sends no more than %s", hasty.name, patient.name))
 	}
-	v.check(queue.isFrugal() && queue.isEven() && queue.GaveUp == 0,
+	v.check(queue.isFrugal() && queue.isEven() && queue.Refused == 0,
 		fmt.Sprintf("in line it takes %.1f commands, and everybody has the same share", queue.CommandsEach()),
-		fmt.Sprintf("in line it takes %.1f commands, %d gave up, and fairness is %.2f", queue.CommandsEach(), queue.GaveUp, queue.Fairness()))
+		fmt.Sprintf("in line it takes %.1f commands, %d gave up, and fairness is %.2f", queue.CommandsEach(), queue.Refused, queue.Fairness()))
 	return v
 }
 
 // isFrugal reports whether an acquisition took less than three commands, but for those with which each worker begins and ends:
 // on a slow machine there are few others.
-func (p *policy) isFrugal() bool { return p.Commands < int64(3*p.Locks()+6*len(p.Acquired)) }
+func (p *policy) isFrugal() bool { return p.Commands < int64(3*p.Total()+6*len(p.Turns)) }
 
 // isEven reports whether everybody had the same share, but for who was about to be served, or came back into the line later than
 // others did, as happens on a busy machine.
 func (p *policy) isEven() bool {
-	return slices.Max(p.Acquired)-slices.Min(p.Acquired) <= 2 || p.Fairness() > 0.8
+	return slices.Max(p.Turns)-slices.Min(p.Turns) <= 2 || p.Fairness() > 0.8
 }

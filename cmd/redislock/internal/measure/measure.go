@@ -9,52 +9,35 @@ import (
 	"github.com/seed-14de3678/redislock/internal/turns"
 )
 
-// A Part is what the workers of one process, or all of them, had in some time.
+// A Part is what the workers of one process, or all of them, had in some time. Of the lead of a slice nothing counts but waits.
 type Part struct {
-	Acquired  []int // by worker; these and the next do not count in the lead
-	GaveUp    int   // how often the policy, or Options.Wait, ended before there was a lock
+	turns.Shares
 	Commands  int64 // that were sent
 	Length    time.Duration
-	Waits     turns.Waits   // of every Obtain
 	Late      time.Duration // see lateness
 	Watched   time.Duration
 	ServerCPU time.Duration // that the server has used, which only who asks it can enter
 }
 
-// Join enters what another process has seen of the same time: its workers come behind those that are there.
+// Join enters what another process has seen of the same time.
 func (p *Part) Join(other Part) {
-	p.Acquired = append(p.Acquired, other.Acquired...)
+	p.Shares.Join(other.Shares)
 	p.sum(other)
 	p.Length = max(p.Length, other.Length)
 }
 
 // Add enters another time of the same workers.
 func (p *Part) Add(other Part) {
-	if p.Acquired == nil {
-		p.Acquired = make([]int, len(other.Acquired))
-	}
-	for i, n := range other.Acquired {
-		p.Acquired[i] += n
-	}
+	p.Shares.Add(other.Shares)
 	p.sum(other)
 	p.Length += other.Length
 }
 
 func (p *Part) sum(other Part) {
-	p.GaveUp += other.GaveUp
-	p.Waits.Join(other.Waits)
 	p.Commands += other.Commands
 	p.Late += other.Late
 	p.Watched += other.Watched
 	p.ServerCPU += other.ServerCPU
-}
-
-// Locks is how many locks all workers had.
-func (p *Part) Locks() (n int) {
-	for _, of := range p.Acquired {
-		n += of
-	}
-	return n
 }
 
 // PerSecond is how many locks were had in a second.
@@ -62,28 +45,14 @@ func (p *Part) PerSecond() float64 {
 	if p.Length <= 0 {
 		return 0
 	}
-	return float64(p.Locks()) / p.Length.Seconds()
+	return float64(p.Total()) / p.Length.Seconds()
 }
 
 // CommandsEach is how many commands were sent for each lock.
-func (p *Part) CommandsEach() float64 { return float64(p.Commands) / float64(max(p.Locks(), 1)) }
+func (p *Part) CommandsEach() float64 { return float64(p.Commands) / float64(max(p.Total(), 1)) }
 
 // CPUEach is how much time the server has used for each lock.
-func (p *Part) CPUEach() time.Duration { return p.ServerCPU / time.Duration(max(p.Locks(), 1)) }
-
-// Fairness is Jain's index of what the workers had: 1 if all had as much, 1/n if one had it all, 0 if nobody had anything.
-func (p *Part) Fairness() float64 {
-	var sum, squares float64
-	for _, n := range p.Acquired {
-		x := float64(n)
-		sum += x
-		squares += x * x
-	}
-	if squares == 0 {
-		return 0
-	}
-	return sum * sum / (float64(len(p.Acquired)) * squares)
-}
+func (p *Part) CPUEach() time.Duration { return p.ServerCPU / time.Duration(max(p.Total(), 1)) }
 
 const (
 	probePause = 5 * time.Millisecond

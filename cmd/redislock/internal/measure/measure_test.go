@@ -3,7 +3,6 @@ package measure
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -20,24 +19,6 @@ import (
 const ms = time.Millisecond
 
 func TestMain(m *testing.M) { redistest.Main(m) }
-
-func TestFairness(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		shares []int
-		want   float64
-	}{
-		{nil, 0},
-		{[]int{0, 0}, 0},
-		{[]int{5, 5, 5, 5}, 1},
-		{[]int{8, 0, 0, 0}, 0.25},
-		{[]int{3, 1}, 0.8},
-	} {
-		if got := (&Part{Acquired: tt.shares}).Fairness(); math.Abs(got-tt.want) > 1e-9 {
-			t.Errorf("fairness of %v is %v, want %v", tt.shares, got, tt.want)
-		}
-	}
-}
 
 // What is late beyond what every timer is counts, and nothing else does.
 func TestLateness(t *testing.T) {
@@ -102,11 +83,11 @@ func TestPlay(t *testing.T) {
 		}
 	}
 	var all Part
-	for all.Locks() == 0 || all.GaveUp == 0 {
+	for all.Total() == 0 || all.Refused == 0 {
 		all.Add(check.Must[Part](t)(p.Play(t.Context(), client, nil, Slice{Lead: 10 * ms, Length: 50 * ms})))
 		free()
 	}
-	if int64(all.Locks()) > p.Had.Load() || all.Commands < int64(all.Locks()) || all.Watched == 0 || len(all.Acquired) != 3 {
+	if int64(all.Total()) > p.Had.Load() || all.Commands < int64(all.Total()) || all.Watched == 0 || len(all.Turns) != 3 {
 		t.Errorf("%d locks in all, of them %+v", p.Had.Load(), all)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())

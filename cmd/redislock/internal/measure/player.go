@@ -69,10 +69,7 @@ func (p *Player) Play(ctx context.Context, client *redislock.Client, opt *redisl
 	seen.Commands, seen.Length = p.sent.Load()-sent, time.Since(began)
 	all.Wait() // nobody changes what a worker has seen any more
 	for i := range workers {
-		had := workers[i].Read()
-		seen.Acquired = append(seen.Acquired, had.Turns)
-		seen.GaveUp += had.Refused
-		seen.Waits.Join(had.Waits)
+		seen.Enter(workers[i].Read())
 	}
 	return seen, context.Cause(ctx)
 }

@@ -88,7 +88,7 @@ func shorterWaits(good, bad *measure.Part, ratio float64) string {
 
 // inVain is the share of those who gave up, of a hundred.
 func inVain(s *measure.Part) float64 {
-	return 100 * float64(s.GaveUp) / float64(max(s.GaveUp+s.Locks(), 1))
+	return 100 * float64(s.Refused) / float64(max(s.Refused+s.Total(), 1))
 }
 
 // times writes a ratio.

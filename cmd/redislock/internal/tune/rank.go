@@ -26,7 +26,7 @@ func (r *result) add(s measure.Part) {
 }
 
 // each divides among the locks that were had. A slice in which nobody had one counts as if there had been half a lock.
-func each(s *measure.Part, sum float64) float64 { return sum / (float64(s.Locks()) + .5) }
+func each(s *measure.Part, sum float64) float64 { return sum / (float64(s.Total()) + .5) }
 
 // A metric is what policies are compared by: the more, the worse.
 type metric struct {
@@ -59,7 +59,7 @@ var metrics = []metric{
 		},
 	},
 	{
-		func(s *measure.Part, _ time.Duration) float64 { return each(s, float64(s.Locks()+s.GaveUp)+.5) },
+		func(s *measure.Part, _ time.Duration) float64 { return each(s, float64(s.Total()+s.Refused)+.5) },
 		func(good, bad *measure.Part, _ float64) string {
 			return fmt.Sprintf("%.0f %% of its attempts in vain instead of %.0f %%", inVain(good), inVain(bad))
 		},
@@ -84,7 +84,7 @@ func long(s *measure.Part, floor time.Duration) float64 {
 
 // fairness is never zero: if nobody has had anything all have had the same.
 func fairness(s *measure.Part) float64 {
-	return cmp.Or(s.Fairness(), 1/float64(max(len(s.Acquired), 1)))
+	return cmp.Or(s.Fairness(), 1/float64(max(len(s.Turns), 1)))
 }
 
 // floorOf is below which the length of a wait makes no difference.

@@ -10,12 +10,15 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/measure"
+	"github.com/seed-14de3678/redislock/internal/turns"
 )
 
 // seen makes a slice of a second, with as many waits as locks.
 func seen(acquired []int, commands int64, wait time.Duration, gaveUp int) measure.Part {
-	s := measure.Part{Acquired: acquired, Commands: commands, GaveUp: gaveUp, Length: time.Second}
-	for range s.Locks() {
+	s := measure.Part{
+		Shares: turns.Shares{Turns: acquired, Refused: gaveUp}, Commands: commands, Length: time.Second,
+	}
+	for range s.Total() {
 		s.Waits.Add(wait, false)
 	}
 	return s

@@ -21,7 +21,7 @@ func (r *ranking) table(silent string) []string {
 		}
 		lines = append(lines, fmt.Sprintf(rowFormat, one.Name, number(s.PerSecond()), bounded(s.Waits.Quantile(.5)), bounded(s.Waits.Quantile(.99)),
 			bounded(s.Waits.Most, s.Waits.MostCut), number(s.CommandsEach()), cpu, fmt.Sprintf("%.2f", s.Fairness()),
-			fmt.Sprint(s.GaveUp), fmt.Sprintf("%.2f", one.score)))
+			fmt.Sprint(s.Refused), fmt.Sprintf("%.2f", one.score)))
 	}
 	return lines
 }
@@ -153,8 +153,8 @@ func (r *ranking) rows(silent string, embedded, busy bool) []row {
 		p99, bound := s.Waits.Quantile(.99)
 		a := row{
 			Policy: one.Name, Spec: one.Spec, Rank: rank + 1, Verdict: r.verdict(rank), Score: one.score,
-			Acquired: s.Locks(), PerSecond: s.PerSecond(), WaitP50ms: ms(p50), WaitP99ms: ms(p99), WaitP99Bound: bound,
-			WaitMaxms: ms(s.Waits.Most), CommandsEach: s.CommandsEach(), Fairness: s.Fairness(), GaveUp: s.GaveUp,
+			Acquired: s.Total(), PerSecond: s.PerSecond(), WaitP50ms: ms(p50), WaitP99ms: ms(p99), WaitP99Bound: bound,
+			WaitMaxms: ms(s.Waits.Most), CommandsEach: s.CommandsEach(), Fairness: s.Fairness(), GaveUp: s.Refused,
 			Slices: len(one.slices), Seconds: s.Length.Seconds(), Embedded: embedded, Busy: busy,
 		}
 		if silent == "" {

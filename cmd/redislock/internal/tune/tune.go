@@ -188,7 +188,7 @@ func (t *tune) run(ctx context.Context, to cli.Streams, args []string) (err erro
 	if cleared := srv.clear(t.load.TTL); err == nil {
 		err = cleared
 	}
-	if err == nil && !slices.ContainsFunc(seen.results, func(r result) bool { return r.all.Locks() > 0 }) {
+	if err == nil && !slices.ContainsFunc(seen.results, func(r result) bool { return r.all.Total() > 0 }) {
 		err = errors.New("no policy has had a lock: the server has changed meanwhile")
 	}
 	if err != nil {

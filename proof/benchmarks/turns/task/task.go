@@ -48,9 +48,8 @@ type Order struct {
 
 // A Reading is the answer to each order: turns since the answer before, and what the worker has used since its start.
 type Reading struct {
+	turns.Shares
 	Failed string        `json:",omitempty"` // what went wrong
-	Turns  []int         `json:",omitempty"` // of each caller
-	Waits  turns.Waits   // of all of them
 	CPU    time.Duration // of the worker
 	Allocs uint64        // by the worker
 	Heap   uint64        // bytes that are in use at the moment

@@ -74,9 +74,7 @@ func (c *crowd) read() (r task.Reading, err error) {
 		return r, fmt.Errorf("%s: %w", c.order.Way, *failed)
 	}
 	for i := range c.each {
-		had := c.each[i].Read()
-		r.Turns = append(r.Turns, had.Turns)
-		r.Waits.Join(had.Waits)
+		r.Enter(c.each[i].Read())
 	}
 	return r, used(&r)
 }
