@@ -3,8 +3,6 @@ package demo
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -22,9 +20,7 @@ type stage struct {
 	prefix string // of every key
 	client *redislock.Client
 	screen *cli.Screen
-
-	mu   sync.Mutex
-	keys map[string]bool // every one that was named
+	keys   []string // every one that was named
 }
 
 // tidyUp is how long clearing the stage may take.
@@ -36,16 +32,14 @@ func newStage(d *demo, srv *cli.Conn, scr *cli.Screen) *stage {
 		prefix = "{" + prefix + "}:" // all keys in one slot
 	}
 	return &stage{
-		demo: d, server: srv, prefix: prefix, client: redislock.New(srv.RDB), screen: scr, keys: make(map[string]bool),
+		demo: d, server: srv, prefix: prefix, client: redislock.New(srv.RDB), screen: scr,
 	}
 }
 
-// key returns the name that a key has on this server, and takes note of it.
+// key returns the name that a key has on this server, and takes note of it. An act names its keys before others play in it.
 func (s *stage) key(format string, args ...any) string {
 	name := s.prefix + fmt.Sprintf(format, args...)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.keys[name] = true
+	s.keys = append(s.keys, name)
 	return name
 }
 
@@ -62,8 +56,8 @@ func (s *stage) clear() error {
 	ctx, cancel := context.WithTimeout(context.Background(), tidyUp)
 	defer cancel()
 	var err error
-	if names := slices.Collect(maps.Keys(s.keys)); len(names) > 0 {
-		err = s.server.RDB.Del(ctx, names...).Err()
+	if len(s.keys) > 0 {
+		err = s.server.RDB.Del(ctx, s.keys...).Err()
 	}
 	if closed := s.server.Close(); err == nil {
 		err = closed

@@ -28,9 +28,4 @@ func (v *verdict) found() []string {
 	return v.facts
 }
 
-func (v *verdict) String() string {
-	if len(v.faults) > 0 {
-		return strings.Join(v.faults, "; ")
-	}
-	return strings.Join(v.facts, ", ")
-}
+func (v *verdict) String() string { return strings.Join(v.found(), ", ") }

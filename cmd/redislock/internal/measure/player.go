@@ -43,7 +43,8 @@ type Slice struct {
 	Length time.Duration // of all of it
 }
 
-// Play plays a slice by a Client with these options, and says what was seen. It returns when all locks are free.
+// Play plays a slice by a Client with these options, and says what was seen. No worker holds a lock when it
+// returns; an Obtain that was cut short may still be leaving.
 func (p *Player) Play(ctx context.Context, client *redislock.Client, opt *redislock.Options, s Slice) (seen Part, err error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)

@@ -1,10 +1,7 @@
 package tune
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"strings"
@@ -66,51 +63,32 @@ func checkHold(d time.Duration) error {
 
 // readHolds reads the hold times of a file, one in a line; what follows a '#' is a comment.
 func readHolds(name string) (holds []time.Duration, err error) {
-	file, err := os.Open(name)
+	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, cli.Usagef("--holds: %v", err)
 	}
-	defer file.Close() //nolint:errcheck // it was only read
-	holds, err = parseHolds(file)
-	if err != nil {
-		return nil, cli.Usagef("--holds %s: %v", cli.Text(name), err)
-	}
-	return holds, nil
-}
-
-func parseHolds(r io.Reader) (holds []time.Duration, err error) {
-	lines := bufio.NewScanner(r)
 	number := 0
-	for lines.Scan() {
+	for line := range strings.Lines(string(text)) {
 		number++
-		text, _, _ := strings.Cut(lines.Text(), "#")
-		if text = strings.TrimSpace(text); text == "" {
+		word, _, _ := strings.Cut(line, "#")
+		if word = strings.TrimSpace(word); word == "" {
 			continue
 		}
-		d, err := time.ParseDuration(text)
+		d, err := time.ParseDuration(word)
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %s is no duration such as 20ms", number, shortened(text))
+			err = fmt.Errorf("%s is no duration such as 20ms", cli.Text(word[:min(len(word), 40)]))
+		} else {
+			err = checkHold(d)
 		}
-		if err := checkHold(d); err != nil {
-			return nil, fmt.Errorf("line %d: %w", number, err)
+		if err != nil {
+			return nil, cli.Usagef("--holds %s: line %d: %v", cli.Text(name), number, err)
 		}
 		holds = append(holds, d)
 	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("line %d: %w", number+1, err)
-	}
 	if len(holds) == 0 {
-		return nil, errors.New("it has no hold times")
+		return nil, cli.Usagef("--holds %s: it has no hold times", cli.Text(name))
 	}
 	return holds, nil
-}
-
-// shortened is a text of a file as an error shows it.
-func shortened(text string) string {
-	if len(text) > 40 {
-		text = text[:40] + "…"
-	}
-	return cli.Text(text)
 }
 
 // rotation is about how long it takes until each worker has had a turn, if nobody wastes any time. About half of the

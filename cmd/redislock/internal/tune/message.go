@@ -32,7 +32,7 @@ type order struct {
 type answer struct {
 	Seen   measure.Part
 	Error  string // why there is no more; empty: all went well
-	Status int    // the exit status for it; 0: none of its own
+	Status int    // the exit status for it
 }
 
 // answerOf says what was seen, or what went wrong.
@@ -41,7 +41,7 @@ func answerOf(ctx context.Context, seen measure.Part, err error) answer {
 		return answer{Seen: seen}
 	}
 	err = cli.Explain(ctx, err)
-	a := answer{Error: err.Error()}
+	a := answer{Error: err.Error(), Status: cli.Failed}
 	if e, ok := errors.AsType[*cli.StatusError](err); ok {
 		a.Status = e.Status
 	}
@@ -50,11 +50,8 @@ func answerOf(ctx context.Context, seen measure.Part, err error) answer {
 
 // err is what went wrong, as the process has said it.
 func (a *answer) err() error {
-	switch {
-	case a.Status != 0:
-		return cli.Exit(a.Status, errors.New(a.Error))
-	case a.Error != "":
-		return errors.New(a.Error)
+	if a.Error == "" {
+		return nil
 	}
-	return nil
+	return cli.Exit(a.Status, errors.New(a.Error))
 }
