@@ -117,11 +117,10 @@ func (d *demo) run(ctx context.Context, to cli.Streams, names []string) (err err
 }
 
 // choose finds the acts by their names; without names it is all of them.
-func choose(names []string) ([]act, error) {
+func choose(names []string) (chosen []act, err error) {
 	if len(names) == 0 {
 		return acts, nil
 	}
-	var chosen []act
 	for _, name := range names {
 		i := slices.IndexFunc(acts, func(a act) bool { return a.name == name })
 		if i < 0 {

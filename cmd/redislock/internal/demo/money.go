@@ -30,10 +30,9 @@ type bank struct {
 	balances []string // by account
 	moved    atomic.Int64
 	until    time.Time
-}
 
-// sightings are what somebody saw who looked at all locks of the bank, again and again.
-type sightings struct{ snapshots, whole, partial int }
+	snapshots, whole, partial int // locks that somebody saw who looked at all of them, again and again
+}
 
 // playMoney has workers move money while it watches the locks, then counts the money.
 func playMoney(ctx context.Context, s *stage) (verdict, error) {
@@ -46,19 +45,18 @@ func playMoney(ctx context.Context, s *stage) (verdict, error) {
 		return verdict{}, err
 	}
 	b.until = time.Now().Add(s.span(1500 * time.Millisecond))
-	seen, err := b.operate(ctx)
-	if err != nil {
+	if err := b.operate(ctx); err != nil {
 		return verdict{}, err
 	}
 	balances, err := b.read(ctx, b.balances...)
 	if err != nil {
 		return verdict{}, err
 	}
-	return b.judge(balances, seen), nil
+	return b.judge(balances), nil
 }
 
 // judge compares what there is with what there has to be.
-func (b *bank) judge(balances []int, seen sightings) verdict {
+func (b *bank) judge(balances []int) verdict {
 	const want = accounts * openingBalance
 	sum := 0
 	for _, balance := range balances {
@@ -67,9 +65,9 @@ func (b *bank) judge(balances []int, seen sightings) verdict {
 	var v verdict
 	v.check(sum == want, fmt.Sprintf("the sum is still %d", want), fmt.Sprintf("the sum is %d, not %d", sum, want))
 	v.check(b.moved.Load() > 0, count.Of(b.moved.Load(), "transfer"), "no transfer")
-	v.check(seen.partial == 0 && seen.whole > 0,
-		fmt.Sprintf("0 of %s seen taken in part (%s)", count.Of(seen.whole, "lock"), count.Of(seen.snapshots, "snapshot")),
-		fmt.Sprintf("%s seen whole, %d in part (%s)", count.Of(seen.whole, "lock"), seen.partial, count.Of(seen.snapshots, "snapshot")))
+	v.check(b.partial == 0 && b.whole > 0,
+		fmt.Sprintf("0 of %s seen taken in part (%s)", count.Of(b.whole, "lock"), count.Of(b.snapshots, "snapshot")),
+		fmt.Sprintf("%s seen whole, %d in part (%s)", count.Of(b.whole, "lock"), b.partial, count.Of(b.snapshots, "snapshot")))
 	return v
 }
 
@@ -84,28 +82,27 @@ func (b *bank) open(ctx context.Context) error {
 }
 
 // operate runs the workers until time is up, and says what the locks looked like meanwhile.
-func (b *bank) operate(ctx context.Context) (sightings, error) {
+func (b *bank) operate(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	over := make(chan error, 1)
 	go func() { over <- together(ctx, movers, b.work) }()
-	var seen sightings
 	for {
 		select {
 		case err := <-over:
-			return seen, err
+			return err
 		case <-time.After(time.Millisecond):
 		}
 		stored, err := b.stored(ctx, b.locks) // in one command, so that it sees them as they are at one moment
 		if err != nil {
 			cancel(err)
-			return seen, <-over
+			return <-over
 		}
 		whole, partial := census(stored)
-		seen.snapshots++
-		seen.whole += whole
-		seen.partial += partial
-		b.screen.Tell("transfers: %5d, snapshots of the locks: %5d", b.moved.Load(), seen.snapshots)
+		b.snapshots++
+		b.whole += whole
+		b.partial += partial
+		b.screen.Tell("transfers: %5d, snapshots of the locks: %5d", b.moved.Load(), b.snapshots)
 	}
 }
 

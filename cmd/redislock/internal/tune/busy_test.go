@@ -12,28 +12,25 @@ import (
 
 func TestWarnings(t *testing.T) {
 	t.Parallel()
-	for want, b := range map[string]business{
-		`^$`:                                   {Late: .1, Own: .8}, // as much as is normal
-		`^The machine .* for 25 % of .*$`:      {Late: .25, Own: .3},
-		`^The load .* has used 93 % of .*$`:    {Late: .02, Own: .93},
-		`^.* late for 50 %.*\n.* used 93 %.*$`: {Late: .5, Own: .93},
+	if all := (&contest{}).warnings(); len(all) > 0 {
+		t.Errorf("of nothing: %q", all)
+	}
+	for _, tt := range []struct {
+		late, own float64
+		want      string
+	}{
+		{.1, .8, `^$`}, // as much as is normal
+		{.25, .3, `^The machine .* for 25 % of .*$`},
+		{.02, .93, `^The load .* has used 93 % of .*$`},
+		{.5, .93, `^.* late for 50 %.*\n.* used 93 %.*$`},
 	} {
-		if got := strings.Join(b.warnings(), "\n"); !regexp.MustCompile(want).MatchString(got) {
-			t.Errorf("%+v: %q, want %s", b, got, want)
+		late := time.Duration(tt.late * float64(100*ms))
+		c := contest{
+			results: []result{{all: measure.Part{Late: late, Watched: 50 * ms}}, {all: measure.Part{Watched: 50 * ms}}},
+			used:    time.Duration(tt.own * float64(time.Second) * float64(runtime.NumCPU())), took: time.Second,
 		}
-	}
-}
-
-func TestBusiness(t *testing.T) {
-	t.Parallel()
-	if b := (&contest{}).business(); b.Late != 0 || b.Own != 0 {
-		t.Errorf("of nothing: %+v", b)
-	}
-	c := contest{used: time.Second, took: 2 * time.Second, results: []result{
-		{all: measure.Part{Late: 10 * ms, Watched: 50 * ms}},
-		{all: measure.Part{Late: 20 * ms, Watched: 50 * ms}},
-	}}
-	if got, want := c.business(), (business{Late: .3, Own: .5 / float64(runtime.NumCPU())}); got != want {
-		t.Errorf("%+v, want %+v", got, want)
+		if got := strings.Join(c.warnings(), "\n"); !regexp.MustCompile(tt.want).MatchString(got) {
+			t.Errorf("late %v, own %v: %q, want %s", tt.late, tt.own, got, tt.want)
+		}
 	}
 }

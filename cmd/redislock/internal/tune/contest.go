@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"time"
@@ -17,10 +18,7 @@ func (t *tune) url(conn *cli.Conn) string {
 	if one, ok := conn.RDB.(*redis.Client); ok && conn.IsMini {
 		return "redis://" + one.Options().Addr
 	}
-	if url := t.redis.Given(); url != "" {
-		return url
-	}
-	return cli.DefaultRedis
+	return cmp.Or(t.redis.Given(), cli.DefaultRedis)
 }
 
 // A contest is what was seen of all policies.
@@ -66,28 +64,25 @@ func (t *tune) compete(ctx context.Context, srv *server, screen *cli.Screen) (c 
 	return c, nil
 }
 
-// play plays a slice when the one before it has left nothing behind.
+// play plays a slice when the one before it has left nothing behind. What the server uses in the lead does not count.
 func (s *server) play(ctx context.Context, all *players, o order) (seen measure.Part, err error) {
 	if err := s.settle(ctx); err != nil {
 		return seen, err
 	}
-	used := make(chan time.Duration, 1)
 	watching, stop := context.WithCancel(ctx)
-	go func() { used <- s.watch(watching, o.Slice) }()
+	defer stop()
+	used := make(chan time.Duration, 1)
+	go func() {
+		pace.Sleep(watching, o.Lead)
+		before := s.used(watching)
+		pace.Sleep(watching, o.Length-o.Lead)
+		used <- s.used(watching) - before
+	}()
 	if seen, err = all.play(o); err != nil {
 		stop()
 	}
 	seen.ServerCPU = <-used
-	stop()
 	return seen, err
-}
-
-// watch says what the server uses in a slice, without its lead.
-func (s *server) watch(ctx context.Context, slice measure.Slice) time.Duration {
-	pace.Sleep(ctx, slice.Lead)
-	before := s.used(ctx)
-	pace.Sleep(ctx, slice.Length-slice.Lead)
-	return s.used(ctx) - before
 }
 
 // tell shows how far it is, until the function is called that it returns.

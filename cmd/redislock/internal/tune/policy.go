@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -183,9 +184,9 @@ func named(policies []policy) ([]policy, error) {
 		}
 		taken[name] = true
 	}
-	all := make([]policy, len(policies))
-	for i, p := range policies {
-		for n := 1; p.Name == ""; n++ {
+	all := slices.Clone(policies)
+	for i := range all {
+		for p, n := &all[i], 1; p.Name == ""; n++ {
 			name := p.kind()
 			if n > 1 {
 				name = fmt.Sprintf("%s-%d", name[:min(len(name), mostName-3)], n)
@@ -194,7 +195,6 @@ func named(policies []policy) ([]policy, error) {
 				p.Name, taken[name] = name, true
 			}
 		}
-		all[i] = p
 	}
 	return all, nil
 }

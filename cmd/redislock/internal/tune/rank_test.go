@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/measure"
 	"github.com/seed-14de3678/redislock/internal/turns"
 )
@@ -183,24 +185,17 @@ func beyond(value float64, freedom int) float64 {
 
 func TestBars(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		share  float64
-		blocks string
-		want   string
-	}{
-		{1, eighths, "████"},
-		{.5, eighths, "██"},
-		{.53125, eighths, "██▏"},
-		{.46875, eighths, "█▉"},
-		{.001, eighths, "▏"},
-		{0, eighths, ""},
-		{1, ascii, "####"},
-		{.4, ascii, "##"},
-		{.01, ascii, "#"},
-	} {
-		if got := bar(tt.share, 4, tt.blocks); got != tt.want {
-			t.Errorf("%v: %q, want %q", tt.share, got, tt.want)
-		}
+	var r ranking
+	for i, v := range []float64{3, 1.5, .001, 0} {
+		r.results = append(r.results, result{policy: policy{Name: "abcd"[i : i+1]}, all: measure.Part{Length: time.Duration(v * 1000)}})
+	}
+	got := r.bars(chart{"title", func(s *measure.Part) (float64, string) { return float64(s.Length), "v" }}, "#")
+	name := func(letter string) string { return "  " + letter + strings.Repeat(" ", mostName) }
+	want := []string{
+		"title", name("a") + strings.Repeat("#", barWidth) + " v", name("b") + strings.Repeat("#", barWidth/2) + " v", name("c") + "# v", name("d") + " v",
+	}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Error(diff)
 	}
 }
 

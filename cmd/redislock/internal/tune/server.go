@@ -100,13 +100,12 @@ func (s *server) unused(ctx context.Context) error {
 			}
 		}
 	}
-	more := ""
-	switch len(found) {
-	case 0:
+	if len(found) == 0 {
 		return nil
-	case 1:
-	default:
-		more = fmt.Sprintf(", and %d more", len(found)-1)
+	}
+	more := ""
+	if n := len(found) - 1; n > 0 {
+		more = fmt.Sprintf(", and %d more", n)
 	}
 	return cli.Exit(cli.Failed, fmt.Errorf("the pattern touches keys that exist: %s%s; nothing was locked. Give a --pattern that nobody uses, or none",
 		cli.Text(found[0]), more))

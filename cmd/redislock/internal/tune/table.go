@@ -2,6 +2,7 @@ package tune
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -81,8 +82,8 @@ var charts = []chart{
 	{"CPU of the server for each lock", func(s *measure.Part) (float64, string) { return float64(s.CPUEach()), cli.Duration(s.CPUEach()) }},
 }
 
-// bars draws a chart, in the order of the ranking.
-func (r *ranking) bars(c chart, blocks string) []string {
+// bars draws a chart, in the order of the ranking. What is not zero is seen.
+func (r *ranking) bars(c chart, block string) []string {
 	most, lines := 0., []string{c.title}
 	for i := range r.results {
 		v, _ := c.value(&r.results[i].all)
@@ -90,34 +91,13 @@ func (r *ranking) bars(c chart, blocks string) []string {
 	}
 	for i := range r.results {
 		v, text := c.value(&r.results[i].all)
-		share := 0.
-		if most > 0 {
-			share = v / most
+		cells := 0
+		if v > 0 {
+			cells = max(1, int(math.Round(v/most*barWidth)))
 		}
-		lines = append(lines, fmt.Sprintf("  %-*s %s %s", mostName, r.results[i].Name, bar(share, barWidth, blocks), text))
+		lines = append(lines, fmt.Sprintf("  %-*s %s %s", mostName, r.results[i].Name, strings.Repeat(block, cells), text))
 	}
 	return lines
-}
-
-// What bars are made of: the last one is a full cell, those before it are parts of one.
-const (
-	eighths = "▏▎▍▌▋▊▉█"
-	ascii   = "#"
-)
-
-// bar draws a share of the width. What is not zero is seen.
-func bar(share float64, width int, blocks string) string {
-	parts := []rune(blocks)
-	n := len(parts)
-	cells := int(share*float64(width*n) + .5)
-	if share > 0 {
-		cells = max(cells, 1)
-	}
-	text := strings.Repeat(string(parts[n-1]), cells/n)
-	if rest := cells % n; rest > 0 {
-		text += string(parts[rest-1])
-	}
-	return text
 }
 
 // A row is a result as JSON has it.

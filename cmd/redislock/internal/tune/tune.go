@@ -228,7 +228,7 @@ func (t *tune) introduction(srv *server) string {
 // report says what was seen, and what follows.
 func (t *tune) report(to cli.Streams, srv *server, seen contest) error {
 	r := rank(seen.results, floorOf(&t.load))
-	warnings := seen.business().warnings()
+	warnings := seen.warnings()
 	diag := cli.NewScreen(to.Err)
 	if *t.json {
 		for _, a := range r.rows(srv.silent, srv.IsMini, len(warnings) > 0) {
@@ -257,9 +257,9 @@ const widest = 100
 
 // show writes tables, bars and sentences.
 func (r *ranking) show(to cli.Streams, silent string, warnings []string) error {
-	blocks := ascii
+	block := "#"
 	if cli.UTF8() {
-		blocks = eighths
+		block = "█"
 	}
 	drawn := charts
 	if silent != "" {
@@ -267,7 +267,7 @@ func (r *ranking) show(to cli.Streams, silent string, warnings []string) error {
 	}
 	paragraphs := [][]string{r.table(silent)}
 	for _, c := range drawn {
-		paragraphs = append(paragraphs, r.bars(c, blocks))
+		paragraphs = append(paragraphs, r.bars(c, block))
 	}
 	sentences := r.advice()
 	if len(warnings) > 0 {
