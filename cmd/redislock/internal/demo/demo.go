@@ -2,7 +2,6 @@
 package demo
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -72,9 +71,8 @@ as promised), found (what the verdict says) and took_ms.`,
 // A demo is the command that plays the acts.
 type demo struct {
 	redis cli.Redis
-	quick bool
 	json  *bool
-	pace  float64       // by which the length of the timed acts is multiplied; 0: 1
+	pace  float64       // by which the length of the timed acts is multiplied
 	lease time.Duration // that the watchdog keeps alive
 	// broken leaves out what an act is about, for tests: the locks of money, the holder of conflict, the write lock of
 	// readers, the renewals of watchdog, the line of backoff. Then its verdict has to be bad.
@@ -83,9 +81,8 @@ type demo struct {
 
 // define declares the flags of the demo.
 func define(flags *pflag.FlagSet) cli.Action {
-	d := demo{lease: 300 * time.Millisecond}
+	d := demo{pace: 1, lease: 300 * time.Millisecond}
 	d.redis.DefineURL(flags, "a server inside the program")
-	flags.BoolVar(&d.quick, "quick", false, "play the timed acts in a third of the time")
 	d.json = cli.JSONFlag(flags)
 	return d.run
 }
@@ -105,9 +102,6 @@ func (d *demo) run(ctx context.Context, to cli.Streams, names []string) (err err
 		shown, objects = objects, shown
 	}
 	s := newStage(d, srv, cli.NewScreen(shown))
-	if d.pace = cmp.Or(d.pace, 1); d.quick {
-		d.pace /= 3
-	}
 	defer func() {
 		if failed := s.clear(); err == nil {
 			err = failed

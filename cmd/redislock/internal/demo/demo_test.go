@@ -37,7 +37,7 @@ const soon = 20 * time.Second
 
 // play runs a quick demo, with a lease that a busy machine cannot lose.
 func play(ctx context.Context, o *output, d demo, names ...string) int {
-	d.quick, d.lease, d.json = d.pace == 0, 2*time.Second, cmp.Or(d.json, new(bool))
+	d.pace, d.lease, d.json = cmp.Or(d.pace, 1./3), 2*time.Second, cmp.Or(d.json, new(bool))
 	c := Command()
 	c.Define = func(*pflag.FlagSet) cli.Action { return d.run }
 	tool := cli.Tool{Name: "redislock", Commands: []cli.Command{c}}

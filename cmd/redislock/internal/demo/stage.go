@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -59,10 +60,7 @@ func (s *stage) clear() error {
 	if len(s.keys) > 0 {
 		err = s.server.RDB.Del(ctx, s.keys...).Err()
 	}
-	if closed := s.server.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
+	if err = errors.Join(err, s.server.Close()); err != nil {
 		return fmt.Errorf("clear up %s*: %w", s.prefix, err)
 	}
 	return nil

@@ -27,15 +27,13 @@ func (l *Load) Mean() time.Duration {
 	return time.Duration(sum)
 }
 
-// A draw makes the choices of one worker in one slice. They are the same for every policy.
-type draw struct{ *rand.Rand }
-
-func newDraw(round, worker int) draw {
-	return draw{rand.New(rand.NewPCG(uint64(round), uint64(worker)))}
+// newDraw makes the choices of one worker in one slice. They are the same for every policy.
+func newDraw(round, worker int) *rand.Rand {
+	return rand.New(rand.NewPCG(uint64(round), uint64(worker)))
 }
 
-// keys draws so many different ones of all names.
-func (d draw) keys(names []string, n int) []string {
+// drawKeys draws so many different ones of all names.
+func drawKeys(d *rand.Rand, names []string, n int) []string {
 	chosen := make([]string, 0, n)
 	if n > len(names)/2 {
 		for _, i := range d.Perm(len(names))[:n] {

@@ -41,12 +41,7 @@ func (p *Part) sum(other Part) {
 }
 
 // PerSecond is how many locks were had in a second.
-func (p *Part) PerSecond() float64 {
-	if p.Length <= 0 {
-		return 0
-	}
-	return float64(p.Total()) / p.Length.Seconds()
-}
+func (p *Part) PerSecond() float64 { return float64(p.Total()) / max(p.Length, 1).Seconds() }
 
 // CommandsEach is how many commands were sent for each lock.
 func (p *Part) CommandsEach() float64 { return float64(p.Commands) / float64(max(p.Total(), 1)) }

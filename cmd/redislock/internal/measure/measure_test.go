@@ -49,15 +49,15 @@ func TestDraw(t *testing.T) {
 	for n := 1; n <= 10; n++ {
 		for round := range 50 {
 			one, two, other := newDraw(round, 1), newDraw(round, 1), newDraw(round, 2)
-			keys := one.keys(names, n)
-			if diff := cmp.Diff(keys, two.keys(names, n)); diff != "" {
+			keys := drawKeys(one, names, n)
+			if diff := cmp.Diff(keys, drawKeys(two, names, n)); diff != "" {
 				t.Fatalf("policies do not play the same: %s", diff)
 			}
 			if sorted := slices.Compact(slices.Sorted(slices.Values(keys))); len(sorted) != n {
 				t.Fatalf("%d of %q", n, keys)
 			}
 			if n == 1 {
-				seen[keys[0]+other.keys(names, n)[0]]++
+				seen[keys[0]+drawKeys(other, names, n)[0]]++
 			}
 		}
 	}

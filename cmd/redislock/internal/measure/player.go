@@ -3,6 +3,7 @@ package measure
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -76,9 +77,9 @@ func (p *Player) Play(ctx context.Context, client *redislock.Client, opt *redisl
 }
 
 // work has a worker obtain, hold, release and pause in turn, until time is up.
-func (p *Player) work(up context.Context, worker *turns.Caller, d draw, client *redislock.Client, opt *redislock.Options) error {
+func (p *Player) work(up context.Context, worker *turns.Caller, d *rand.Rand, client *redislock.Client, opt *redislock.Options) error {
 	for up.Err() == nil {
-		keys, hold := d.keys(p.Names, p.Keys), p.Holds[d.IntN(len(p.Holds))]
+		keys, hold := drawKeys(d, p.Names, p.Keys), p.Holds[d.IntN(len(p.Holds))]
 		way := client.Obtain
 		if d.Float64() < p.Readers {
 			way = client.ObtainRead

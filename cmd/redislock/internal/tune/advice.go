@@ -2,7 +2,6 @@ package tune
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/measure"
@@ -51,25 +50,26 @@ func listed(names []string) string {
 // because says in which of the metrics the best policy is better than another one, and in which it is not.
 func (r *ranking) because(bad int) string {
 	var gains, losses []string
-	better := func(m metric, good, bad *measure.Part) string {
-		return m.better(good, bad, m.of(bad, r.floor)/m.of(good, r.floor))
+	say := func(to *[]string, m metric, good, bad *measure.Part) {
+		if text := m.better(good, bad, m.of(bad, r.floor)/m.of(good, r.floor)); text != "" {
+			*to = append(*to, text)
+		}
 	}
 	a, b := &r.results[0].all, &r.results[bad].all
 	for i, m := range metrics {
 		switch {
 		case r.differ(0, bad, i):
-			gains = append(gains, better(m, a, b))
+			say(&gains, m, a, b)
 		case r.differ(bad, 0, i):
-			losses = append(losses, better(m, b, a))
+			say(&losses, m, b, a)
 		}
 	}
 	text := "it is a little better in everything together"
-	nothing := func(text string) bool { return text == "" }
-	if gains = slices.DeleteFunc(gains, nothing); len(gains) > 0 {
+	if len(gains) > 0 {
 		text = listed(gains)
 	}
 	text += " than " + r.results[bad].Name
-	if losses = slices.DeleteFunc(losses, nothing); len(losses) > 0 {
+	if len(losses) > 0 {
 		text += " (which has " + listed(losses) + ")"
 	}
 	return text

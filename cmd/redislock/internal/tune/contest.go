@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -45,7 +46,8 @@ func (t *tune) compete(ctx context.Context, srv *server, screen *cli.Screen) (c 
 	ends := time.Now().Add(t.plan.total(len(t.policies)))
 	for round := range t.plan.Rounds + 1 {
 		for _, i := range rand.Perm(len(t.policies)) {
-			o := order{i, measure.Slice{Round: round, Lead: t.plan.lead(), Length: t.plan.Slice}}
+			// All come at once in the beginning, which they do not do otherwise: so the lead does not count.
+			o := order{i, measure.Slice{Round: round, Lead: t.plan.Slice / 3, Length: t.plan.Slice}}
 			if round == 0 { // it connects and loads scripts, and does not count
 				o.Lead, o.Length = 0, min(o.Length/4, leastSlice)
 				ends = ends.Add(o.Length)
@@ -78,7 +80,7 @@ func (s *server) play(ctx context.Context, all *players, o order) (seen measure.
 		pace.Sleep(watching, o.Length-o.Lead)
 		used <- s.used(watching) - before
 	}()
-	if seen, err = all.play(o); err != nil {
+	if seen, err = all.ask(o.Length+patience, func(int) any { return o }); err != nil {
 		stop()
 	}
 	seen.ServerCPU = <-used
@@ -88,12 +90,14 @@ func (s *server) play(ctx context.Context, all *players, o order) (seen measure.
 // tell shows how far it is, until the function is called that it returns.
 func (t *tune) tell(screen *cli.Screen, o order, ends time.Time) (done func()) {
 	ctx, stop := context.WithCancel(context.Background())
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
+	var telling sync.WaitGroup
+	telling.Go(func() {
 		for goesOn := true; goesOn; goesOn = pace.Sleep(ctx, time.Second) {
 			screen.Tell("round %d of %d, %s, %s left", o.Round, t.plan.Rounds, t.policies[o.Policy].Name, cli.Duration(max(0, time.Until(ends))))
 		}
-	}()
-	return func() { stop(); <-stopped }
+	})
+	return func() {
+		stop()
+		telling.Wait()
+	}
 }

@@ -134,10 +134,6 @@ func planFor(total time.Duration, policies int, turn time.Duration) (plan, error
 	return plan{Rounds: rounds, Slice: total / (all * time.Duration(rounds))}, nil
 }
 
-// lead is the beginning of a slice: all come at once then, which they do not do otherwise. What is sent and had in that
-// time does not count.
-func (p plan) lead() time.Duration { return p.Slice / 3 }
-
 // total is how long all slices take.
 func (p plan) total(policies int) time.Duration {
 	return time.Duration(p.Rounds*policies) * p.Slice

@@ -1,10 +1,8 @@
 package tune
 
 import (
-	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"time"
 
@@ -26,13 +24,14 @@ func (r *ranking) picture() ([]byte, error) {
 		Axis: "one in", Format: plot.Microseconds,
 	}
 	yield := plot.Panel{
-		Title: "Locks a second", About: "the line is half of the slices: less is up to chance",
+		Title: "Locks a second", About: "the further to the left, the fewer commands",
 		Axis: "commands for each lock", Format: plot.Number,
 	}
 	for rank := range r.results {
 		res, look := &r.results[rank], plot.Look(rank)
 		waits.Lines = append(waits.Lines, plot.Line{Name: res.Name, Look: look, Points: waitPoints(&res.all, r.floor)})
-		yield.Lines = append(yield.Lines, plot.Line{Name: res.Name, Look: look, Points: []plot.Point{yieldPoint(res)}})
+		had := plot.Point{At: twoDigits(atLeast(res.all.CommandsEach())), Value: atLeast(res.all.PerSecond())}
+		yield.Lines = append(yield.Lines, plot.Line{Name: res.Name, Look: look, Points: []plot.Point{had}})
 	}
 	return plot.Draw(plot.Chart{Title: "Ways of waiting under one load", Panels: []plot.Panel{waits, yield}})
 }
@@ -47,16 +46,6 @@ func waitPoints(s *measure.Part, floor time.Duration) (points []plot.Point) {
 		}
 	}
 	return points
-}
-
-// yieldPoint is one policy, with the quartiles of its slices.
-func yieldPoint(r *result) plot.Point {
-	rates := make([]float64, len(r.slices))
-	for i := range r.slices {
-		rates[i] = atLeast(r.slices[i].PerSecond())
-	}
-	low, high := quartiles(rates)
-	return plot.Point{At: twoDigits(atLeast(r.all.CommandsEach())), Value: atLeast(r.all.PerSecond()), Low: low, High: high}
 }
 
 // atLeast gives a value a place on a logarithmic axis.
@@ -83,11 +72,4 @@ func checkPicture(name string, policies int) error {
 		return cli.Usagef("--plot %s is a folder", cli.Text(name))
 	}
 	return nil
-}
-
-// quartiles are between which half of some values lie.
-func quartiles(values []float64) (low, high float64) {
-	sorted := slices.Sorted(slices.Values(values))
-	at := func(q float64) float64 { return sorted[int(math.Round(q*float64(len(sorted)-1)))] }
-	return at(.25), at(.75)
 }

@@ -18,9 +18,9 @@ import (
 
 // Players are the processes of the load.
 type players struct {
-	all []*playing
-	ctx context.Context // with which they end
-	end context.CancelCauseFunc
+	each []*playing
+	ctx  context.Context // with which they end
+	end  context.CancelCauseFunc
 }
 
 // A playing is one process of the load, as the command sees it.
@@ -43,19 +43,15 @@ const (
 func startPlayers(ctx context.Context, s setup, processes int) (*players, error) {
 	all := &players{}
 	all.ctx, all.end = context.WithCancelCause(ctx)
-	program, err := os.Executable()
-	if err != nil {
-		return all, fmt.Errorf("start the load: %w", err)
-	}
 	for range processes {
-		p, err := startPlaying(all.ctx, program)
+		p, err := startPlaying(all.ctx)
 		if err != nil {
 			return all, fmt.Errorf("start the load: %w", err)
 		}
-		all.all = append(all.all, p)
+		all.each = append(all.each, p)
 	}
 	workers := s.Load.Workers
-	_, err = all.ask(patience, func(i int) any {
+	_, err := all.ask(patience, func(i int) any {
 		s.Load.First = workers * i / processes
 		s.Load.Workers = workers*(i+1)/processes - s.Load.First
 		return s
@@ -64,8 +60,12 @@ func startPlayers(ctx context.Context, s setup, processes int) (*players, error)
 }
 
 // startPlaying starts a process that ends with ctx: then its standard input does.
-func startPlaying(ctx context.Context, program string) (p *playing, err error) {
-	p = &playing{cmd: exec.CommandContext(ctx, program, playerName)}
+func startPlaying(ctx context.Context) (*playing, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	p := &playing{cmd: exec.CommandContext(ctx, program, playerName)}
 	p.cmd.Stderr, p.cmd.WaitDelay = &p.said, leaving
 	p.cmd.Cancel = func() error { return p.in.Close() }
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
@@ -78,22 +78,17 @@ func startPlaying(ctx context.Context, program string) (p *playing, err error) {
 	return p, p.cmd.Start()
 }
 
-// play has all processes play a slice, and puts together what they have seen.
-func (all *players) play(o order) (measure.Part, error) {
-	return all.ask(o.Length+patience, func(int) any { return o })
-}
-
 // ask tells each process something, and puts together what they answer. If they take too long all of them are ended, and
 // with them their output.
 func (all *players) ask(within time.Duration, what func(i int) any) (whole measure.Part, err error) {
 	late := time.AfterFunc(within, func() { all.end(errors.New("a process of the load does not answer")) })
 	defer late.Stop()
-	for i, p := range all.all {
+	for i, p := range all.each {
 		if p.orders.Encode(what(i)) != nil {
 			return whole, all.failure(p)
 		}
 	}
-	for _, p := range all.all {
+	for _, p := range all.each {
 		var said answer
 		if p.answers.Decode(&said) != nil || all.ctx.Err() != nil {
 			return whole, all.failure(p)
@@ -132,7 +127,7 @@ func (p *playing) wait() error {
 // stop ends all processes, and returns when they have ended, and what they have used of the processors.
 func (all *players) stop() (used time.Duration) {
 	all.end(nil)
-	for _, p := range all.all {
+	for _, p := range all.each {
 		_ = p.wait() // whatever it says, the slices are played
 		used += p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
 	}

@@ -153,12 +153,6 @@ func parseInterval(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// kind is the first word of a policy.
-func (p policy) kind() string {
-	kind, _, _ := strings.Cut(p.Spec, ":")
-	return strings.TrimSuffix(kind, "+intent")
-}
-
 // standard are the policies that are compared in any case. They suit a hold time as docs/waiting.md says.
 func standard(hold time.Duration) []policy {
 	ms := func(d time.Duration) string { return max(d.Round(time.Millisecond), time.Millisecond).String() }
@@ -187,7 +181,7 @@ func named(policies []policy) ([]policy, error) {
 	all := slices.Clone(policies)
 	for i := range all {
 		for p, n := &all[i], 1; p.Name == ""; n++ {
-			name := p.kind()
+			name, _, _ := strings.Cut(strings.TrimSuffix(p.Spec, "+intent"), ":")
 			if n > 1 {
 				name = fmt.Sprintf("%s-%d", name[:min(len(name), mostName-3)], n)
 			}

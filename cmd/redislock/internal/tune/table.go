@@ -138,8 +138,7 @@ func (r *ranking) rows(silent string, embedded, busy bool) []row {
 			Slices: len(one.slices), Seconds: s.Length.Seconds(), Embedded: embedded, Busy: busy,
 		}
 		if silent == "" {
-			us := float64(s.CPUEach()) / float64(time.Microsecond)
-			a.ServerCPUus = &us
+			a.ServerCPUus = new(float64(s.CPUEach()) / float64(time.Microsecond))
 		}
 		all = append(all, a)
 	}
