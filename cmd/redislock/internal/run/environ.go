@@ -21,12 +21,12 @@ const (
 	keysVariable  = "REDISLOCK_KEYS"
 )
 
-// environ returns the environment of the command. What an outer redislock run has set there is replaced. The variables
-// without are left out.
-func environ(own, keys []string, fence int64, without ...string) []string {
+// environ returns the environment of the command. What an outer redislock run has set there is replaced. Without redis the URL of
+// the server is left out.
+func environ(own, keys []string, fence int64, redis bool) []string {
 	env := slices.DeleteFunc(slices.Clone(own), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
-		return name == fenceVariable || name == keysVariable || slices.Contains(without, name)
+		return name == fenceVariable || name == keysVariable || !redis && name == cli.RedisVariable
 	})
 	if fence > 0 {
 		env = append(env, fenceVariable+"="+strconv.FormatInt(fence, 10))

@@ -92,11 +92,6 @@ func startGroup(e *errand) (*group, error) {
 	return g, nil
 }
 
-func execute(path string, args []string, attr *syscall.SysProcAttr) (*exec.Cmd, error) {
-	cmd := &exec.Cmd{Path: path, Args: args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, SysProcAttr: attr}
-	return cmd, cmd.Start()
-}
-
 // notExecuted says why a command could not be started. Its error has the exit status of env(1).
 func notExecuted(path string, err error) error {
 	why := err

@@ -17,10 +17,9 @@ const killSignal = 9
 // A group is a job object with the command, and all that it has started. Windows ends its processes when the supervisor
 // is gone, however it ends.
 type group struct {
-	pid     int
-	job     windows.Handle
-	process *os.Process
-	events  chan message
+	pid    int
+	job    windows.Handle
+	events chan message
 }
 
 // resumeAll lets all threads of a process go on: the one that os/exec starts has no handle here.
@@ -82,14 +81,11 @@ func startGroup(e *errand) (*group, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(e.path, e.command[1:]...)
-	cmd.Args[0] = e.command[0]
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_SUSPENDED}
-	if err := cmd.Start(); err != nil {
+	cmd, err := execute(e.path, e.command, &syscall.SysProcAttr{CreationFlags: windows.CREATE_SUSPENDED})
+	if err != nil {
 		return nil, err
 	}
-	g := &group{pid: cmd.Process.Pid, job: job, process: cmd.Process, events: make(chan message, 4)}
+	g := &group{pid: cmd.Process.Pid, job: job, events: make(chan message, 4)}
 	if err := g.resume(); err != nil {
 		_ = cmd.Process.Kill() // it has done nothing yet
 		return nil, err

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,16 +23,11 @@ type hold struct {
 	failed  atomic.Value  // why the last renewal that failed did not count, as text
 }
 
-// open connects to Redis, unless a signal comes before.
+// open connects to Redis, unless a signal comes before. The connection ends with the process: to close it may take long if Redis does
+// not answer.
 func (s *settings) open(ctx context.Context, signals <-chan os.Signal) (conn *cli.Conn, err error) {
 	interrupted := untilSignal(ctx, signals, func(ctx context.Context) { conn, err = s.redis.Open(ctx) })
-	if interrupted != nil && err == nil {
-		_ = conn.Close() // nothing was done
-	}
-	if interrupted != nil {
-		return nil, interrupted
-	}
-	return conn, err
+	return conn, cmp.Or(interrupted, err)
 }
 
 // obtain obtains the lock, unless a signal comes before.

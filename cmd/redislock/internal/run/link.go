@@ -3,10 +3,7 @@ package run
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"os"
-	"sync"
-	"syscall"
 	"time"
 )
 
@@ -38,15 +35,12 @@ type message struct {
 	Terminal bool          `json:",omitempty"` // the command had the terminal when it ended
 }
 
-// A link is one end of the pipes between redislock and its supervisor.
+// A link is one end of the pipes between redislock and its supervisor. It belongs to one goroutine.
 type link struct {
 	out   *os.File
-	heard chan struct{} // has a value when something new has come
-
-	mu   sync.Mutex
-	in   syscall.RawConn
-	text []byte // was read, and is not taken yet
-	gone bool   // the other end
+	heard chan struct{}                   // has a value when something new may have come
+	read  func() (text []byte, gone bool) // reads all there is, and reports whether the other end is gone
+	text  []byte                          // was read, and is not taken yet
 }
 
 // linkPatience is how long the other side may take to read what is written; it is no time at all, unless it is stopped.
@@ -54,30 +48,26 @@ const linkPatience = 5 * time.Second
 
 func newLink(in, out *os.File) *link {
 	l := &link{out: out, heard: make(chan struct{}, 1)}
-	l.listen(in)
+	l.read = reader(in, func() {
+		select {
+		case l.heard <- struct{}{}:
+		default:
+		}
+	})
 	return l
 }
 
 // next returns the next message, without waiting for one. If there is none it says whether the other end is gone.
 func (l *link) next() (m message, ok, gone bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.catchUpLocked()
+	text, gone := l.read()
+	l.text = append(l.text, text...)
 	line, rest, ok := bytes.Cut(l.text, []byte{'\n'})
 	if !ok {
-		return m, false, l.gone
+		return m, false, gone
 	}
 	l.text = rest
 	err := json.Unmarshal(line, &m) // nobody else writes to the pipe
 	return m, err == nil, err != nil
-}
-
-// newsLocked has whoever waits for messages look.
-func (l *link) newsLocked() {
-	select {
-	case l.heard <- struct{}{}:
-	default:
-	}
 }
 
 // send writes a message. An error says that the other side is gone, or does not listen.
@@ -87,9 +77,6 @@ func (l *link) send(m message) error {
 		return err
 	}
 	_ = l.out.SetWriteDeadline(time.Now().Add(linkPatience)) // where the system can do that
-	n, err := l.out.Write(append(line, '\n'))
-	if err == nil && n <= len(line) {
-		err = io.ErrShortWrite
-	}
+	_, err = l.out.Write(append(line, '\n'))
 	return err
 }

@@ -5,50 +5,37 @@ package run
 import (
 	"errors"
 	"os"
+	"sync/atomic"
 	"syscall"
 )
 
-// listen reads what comes.
-func (l *link) listen(in *os.File) {
-	raw, err := in.SyscallConn()
-	l.in, l.gone = raw, err != nil
+// reader returns what reads a pipe, and calls news when there may be something in it. The reader does it, and not who waits for
+// news: a process that was stopped has not heard of what came meanwhile.
+func reader(in *os.File, news func()) func() (text []byte, gone bool) {
+	raw, _ := in.SyscallConn() // in is a file
+	var deaf atomic.Bool
 	go func() {
-		for over := l.gone; !over; {
-			err := raw.Read(func(fd uintptr) bool {
-				l.mu.Lock()
-				defer l.mu.Unlock()
-				news := l.fillLocked(int(fd))
-				over = l.gone
-				return news || over
-			})
-			l.mu.Lock()
-			over = over || err != nil
-			l.gone = over
-			l.newsLocked()
-			l.mu.Unlock()
-		}
+		_ = raw.Read(func(uintptr) bool { news(); return false }) // each time that something comes
+		deaf.Store(true)
+		news()
 	}()
-}
-
-// catchUpLocked reads what waits in the pipe. A process that was stopped has not read what came meanwhile.
-func (l *link) catchUpLocked() {
-	if !l.gone {
-		_ = l.in.Control(func(fd uintptr) { l.fillLocked(int(fd)) })
+	return func() (text []byte, gone bool) {
+		err := raw.Control(func(fd uintptr) { text, gone = readAll(int(fd)) })
+		return text, gone || err != nil || deaf.Load()
 	}
 }
 
-// fillLocked reads all there is, and reports whether that was something.
-func (l *link) fillLocked(fd int) (news bool) {
-	for buf := make([]byte, 4096); !l.gone; {
+// readAll reads until there is nothing more for now, or ever.
+func readAll(fd int) (text []byte, gone bool) {
+	for buf := make([]byte, 4096); ; {
 		switch n, err := syscall.Read(fd, buf); {
 		case errors.Is(err, syscall.EINTR):
 		case errors.Is(err, syscall.EAGAIN):
-			return news
+			return text, false
+		case n <= 0:
+			return text, true
 		default:
-			l.gone = n <= 0
-			l.text = append(l.text, buf[:max(0, n)]...)
-			news = true
+			text = append(text, buf[:n]...)
 		}
 	}
-	return news
 }

@@ -6,6 +6,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -133,10 +134,7 @@ func (s *settings) take(args []string, isWait bool) error {
 	if i := slices.Index(s.keys, ""); i >= 0 {
 		return cli.Usagef("key %d is empty", i+1)
 	}
-	if err := s.check(isWait); err != nil {
-		return err
-	}
-	return s.checkSize()
+	return cmp.Or(s.check(isWait), s.checkSize())
 }
 
 // check checks the flags; isWait says that --wait was given.

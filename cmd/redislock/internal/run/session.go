@@ -48,7 +48,7 @@ func (s *session) all(ctx context.Context) (err error) {
 	if s.path, err = find(s.command[0]); err != nil {
 		return err
 	}
-	conn, err := s.open(ctx, s.signals) // it ends with the process: to close it may take long if Redis does not answer
+	conn, err := s.open(ctx, s.signals)
 	if err != nil {
 		return err
 	}
@@ -96,11 +96,7 @@ func (s *session) start() error {
 	if err != nil {
 		return err
 	}
-	var without []string
-	if s.noRedis {
-		without = append(without, cli.RedisVariable)
-	}
-	s.supervisor.Env = environ(os.Environ(), s.keys, s.hold.Fence(), without...)
+	s.supervisor.Env = environ(os.Environ(), s.keys, s.hold.Fence(), !s.noRedis)
 	s.link = newLink(in, out)
 	s.tellDeadline()
 	if err := s.supervisor.Start(); err != nil {

@@ -57,7 +57,7 @@ func TestEnviron(t *testing.T) {
 		42: {"A=1", "REDISLOCK_KEYS_OLD=x", "EMPTY=", "REDISLOCK_FENCE=42", "REDISLOCK_KEYS=a 'b c'"},
 	} {
 		given := slices.Clone(outer)
-		if got := environ(given, []string{"a", "b c"}, fence); !slices.Equal(got, want) {
+		if got := environ(given, []string{"a", "b c"}, fence, true); !slices.Equal(got, want) {
 			t.Errorf("with the number %d: %q, want %q", fence, got, want)
 		}
 		if !slices.Equal(given, outer) {

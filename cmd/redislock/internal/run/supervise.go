@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
+	"syscall"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -75,10 +77,12 @@ func supervise(e *errand, to cli.Streams) error {
 	shield()
 	v := &supervisor{teller: newTeller(to.Err), countdown: newCountdown(e.ttl, e.grace)}
 	v.link = newLink(inherited(e.in), inherited(e.out))
-	<-v.link.heard
-	first, ok, _ := v.link.next()
-	if !ok {
-		return cli.Exit(cli.Failed, nil) // redislock is gone already
+	first, ok, gone := v.link.next()
+	for ; !ok; first, ok, gone = v.link.next() {
+		if gone {
+			return cli.Exit(cli.Failed, nil)
+		}
+		<-v.link.heard
 	}
 	defer v.teller.end()
 	v.countdown.renewed(first, now())
@@ -100,6 +104,12 @@ func supervise(e *errand, to cli.Streams) error {
 	letGo()
 	v.loop()
 	return nil
+}
+
+// execute starts a process that has what this one reads and writes.
+func execute(path string, args []string, attr *syscall.SysProcAttr) (*exec.Cmd, error) {
+	cmd := &exec.Cmd{Path: path, Args: args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, SysProcAttr: attr}
+	return cmd, cmd.Start()
 }
 
 // letGo closes the input and the output of this process, so that it is the command alone that has them open.

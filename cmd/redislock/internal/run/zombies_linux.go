@@ -3,6 +3,7 @@ package run
 import (
 	"bytes"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -34,28 +35,15 @@ func onlyZombies(group int) bool {
 	if _, err := os.ReadFile("/proc/1/stat"); err != nil {
 		return false // not all of them are shown, or none
 	}
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return false
-	}
-	defer dir.Close() //nolint:errcheck // it was read
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		return false
-	}
-	for _, name := range names {
-		if _, err := strconv.Atoi(name); err == nil && livesIn(name, group) {
-			return false
-		}
-	}
-	return true
+	all, err := os.ReadDir("/proc")
+	return err == nil && !slices.ContainsFunc(all, func(process os.DirEntry) bool { return livesIn(process.Name(), group) })
 }
 
 // livesIn reports whether a process is of a group and has not ended, or some of its threads have not.
-func livesIn(pid string, group int) bool {
-	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+func livesIn(process string, group int) bool {
+	stat, err := os.ReadFile("/proc/" + process + "/stat")
 	if err != nil {
-		return false // it has gone
+		return false // it has gone, or is no process
 	}
 	const state, groupID, threads = 0, 2, 17 // behind the name, which may have spaces and brackets
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
