@@ -57,7 +57,7 @@ func testCommand(t *testing.T, u user, version, library string) {
 	if want := "redislock " + version + "\nlibrary " + library + "\n"; !strings.HasPrefix(said, want) {
 		t.Errorf("got %q, want %q at its beginning", said, want)
 	}
-	got := check.Must[string](t)(u.run(t.Context(), "bin/redislock", "demo", "--quick", "conflict"))
+	got := check.Must[string](t)(u.run(t.Context(), "bin/redislock", "demo", "conflict"))
 	if want := "1 of 1 act as promised"; !strings.Contains(got, want) {
 		t.Errorf("got %q, want %q in it", got, want)
 	}
