@@ -12,7 +12,6 @@ import (
 func TestFlagsMeanOneThing(t *testing.T) {
 	t.Parallel()
 	alike := map[string]string{
-		"read":  "to read, and not to write",
 		"redis": "the server; what is used without it differs",
 		"ttl":   "the lease of a lock",
 		"wait":  "how long to wait for a lock at most",

@@ -37,7 +37,7 @@ know them, or all nodes of a Cluster. Each check says what it has found, what
 that means for locks, and how to mend it. It changes nothing. What the user may
 not ask is "unknown". PATTERN, or --prefix, says which keys are locks.
 
-The checks are ` + strings.Join(checkNames(), ", ") + `.
+` + strings.Join(cli.Wrap("The checks are "+strings.Join(checkNames(), ", ")+".", 80), "\n") + `
 
 The exit status is 1 if there is a fault, with --strict also if there is a
 warning.`,
