@@ -69,7 +69,9 @@ func TestConnectionsKilled(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			for done := 0; done < 20; {
-				lock, err := w.Client.Obtain(t.Context(), w.Keys("a", "b"), world.Long, world.Queue())
+				opt := world.Queue()
+				opt.RetryStrategy = redislock.LinearBackoff(5 * time.Millisecond) // however often it cannot subscribe, it goes on
+				lock, err := w.Client.Obtain(t.Context(), w.Keys("a", "b"), world.Long, opt)
 				if errors.Is(err, redislock.ErrUnknownOutcome) {
 					continue // it was killed again and again; what it may have got is released in the background
 				}
