@@ -78,6 +78,20 @@ func (t *tree) code(files map[string][]byte) (inGo, inLua int, err error) {
 	return inGo, inLua, nil
 }
 
+// ofTool counts the lines of Go of the tool, comments and blank lines included.
+func ofTool(files map[string][]byte) (code, tests int) {
+	for name, source := range files {
+		switch n := bytes.Count(source, []byte("\n")); {
+		case !strings.HasPrefix(name, "cmd/redislock/"):
+		case strings.HasSuffix(name, "_test.go"):
+			tests += n
+		case path.Ext(name) == ".go":
+			code += n
+		}
+	}
+	return code, tests
+}
+
 // download returns how many files of the repository a user of the root module downloads, and the size of their zip. They are
 // those of no module below; the test TestDownload of proof/test/install installs them.
 func download(files map[string][]byte) (n, size int, err error) {

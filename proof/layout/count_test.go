@@ -50,6 +50,17 @@ func TestDownload(t *testing.T) {
 	}
 }
 
+func TestOfTool(t *testing.T) {
+	t.Parallel()
+	code, tests := ofTool(map[string][]byte{
+		"a.go": []byte("x\n"), "cmd/redislock/a.go": []byte("x\n\n"), "cmd/redislock/b/a.go": []byte("x\n"),
+		"cmd/redislock/b/a_test.go": []byte("x\n"), "cmd/redislock/b/a.md": []byte("x\n"),
+	})
+	if code != 3 || tests != 1 {
+		t.Errorf("got %d lines and %d of tests, want 3 and 1", code, tests)
+	}
+}
+
 // typed is the tree of a root package with one file.
 func typed(t *testing.T, source string) *tree {
 	t.Helper()

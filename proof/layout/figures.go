@@ -16,6 +16,7 @@ func (t *tree) structure(ctx context.Context) (figures, error) {
 		return nil, err
 	}
 	f := figures{"files of the root folder": inFolder(files), "exported names": t.exported()}
+	f["lines of the tool, without tests"], f["lines of the tool's tests"] = ofTool(files)
 	if f["lines of Go"], f["lines of Lua"], err = t.code(files); err != nil {
 		return nil, err
 	}
