@@ -82,6 +82,7 @@ func (w *world) revive(h *host) error {
 	return errors.Join(
 		w.until(h.killScript),
 		h.do("CLIENT", "UNPAUSE"),
+		w.until(h.killScript), // it may have begun only now
 		h.config("busy-reply-threshold", 5000),
 		h.config("maxmemory", 0), h.config("maxmemory-policy", "noeviction"),
 		h.config("min-replicas-to-write", 0),

@@ -1,10 +1,12 @@
 package world
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -23,6 +25,25 @@ func TestHealInVain(t *testing.T) {
 	if err := w.Heal(); err == nil || !strings.Contains(err.Error(), "already stopped for good") {
 		t.Errorf("without the server: got %v", err)
 	}
+}
+
+// A script that does not end is ended, also if it begins late because writes pause.
+func TestBusyScriptInAPause(t *testing.T) {
+	t.Parallel()
+	w, ok := Start(t, Single, redistest.Redis).(*world)
+	if !ok {
+		t.Fatal("it is another world")
+	}
+	h, ended := w.hosts[0], make(chan error, 1)
+	check.NoError(t, h.do("CLIENT", "PAUSE", 700, "WRITE"))
+	go func() { ended <- w.busyScript(h, rand.New(rand.NewPCG(1, 1)), 100*time.Millisecond) }() //nolint:gosec // it is no secret
+	select {
+	case err := <-ended:
+		check.NoError(t, err)
+	case <-time.After(20 * time.Second):
+		t.Error("it runs still")
+	}
+	check.NoError(t, h.do("PING"))
 }
 
 // What would fail the test is an error once the servers run; what is not from here stays a panic.

@@ -1,7 +1,9 @@
 package world
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -144,9 +146,15 @@ func (w *world) busyScript(h *host, rng *rand.Rand, d time.Duration) error {
 			_ = h.do("EVAL", "while true do end", 0) // it ends with an error, that of SCRIPT KILL
 		}()
 		time.Sleep(min(once, d))
-		err := w.until(h.killScript)
-		<-done
-		return err
+		return w.until(func() error { // it begins later if writes pause
+			err := h.killScript()
+			select {
+			case <-done:
+				return err
+			default:
+				return cmp.Or(err, errors.New("the script has not ended"))
+			}
+		})
 	})
 }
 
