@@ -37,7 +37,7 @@ func (r *round) numbersByKey() map[string][]number {
 		if h.obtain.Package == history.Multi || h.obtain.Outcome != history.OK {
 			continue // a lock of several parts has several numbers
 		}
-		keys := slices.Concat(h.obtain.Write, h.obtain.Read)
+		keys, reads := slices.Concat(h.obtain.Write, h.obtain.Read), h.obtain.Read
 		add := func(o *history.Operation, given, asked bool) {
 			if o.Fence == 0 || !o.Returned || o.Outcome != history.OK {
 				return
@@ -58,11 +58,15 @@ func (r *round) numbersByKey() map[string][]number {
 		for _, o := range h.ops {
 			switch o.Action {
 			case history.ReleaseKeys:
-				keys = slices.DeleteFunc(slices.Clone(keys), func(k string) bool {
-					return slices.Contains(o.Write, k) || slices.Contains(o.Read, k)
-				})
+				isGone := func(k string) bool { return slices.Contains(o.Write, k) || slices.Contains(o.Read, k) }
+				keys, reads = slices.DeleteFunc(slices.Clone(keys), isGone), slices.DeleteFunc(slices.Clone(reads), isGone)
+			case history.Downgrade:
+				if o.Returned && o.Outcome == history.OK {
+					reads = keys
+				}
 			case history.Upgrade:
-				add(o, true, h.obtain.Token == "")
+				add(o, true, h.obtain.Token == "" && len(reads) > 0) // of what is written already it gives none
+				reads = nil
 			case history.RaiseFence:
 				add(o, true, false)
 			}

@@ -72,6 +72,13 @@ func TestFencing(t *testing.T) {
 			25 1.2 return ok until=500 fence=8
 			30 1.3 call upgrade write=a lock=1
 			35 1.3 return ok until=500 fence=8`},
+		{name: "an upgrade of what is written, beside a lock of a shard that was away", promise: check.Exclusion, says: "overlap", text: `
+			0 1.1 call obtain write=a ttl=600 fenced
+			5 1.1 return ok until=500 fence=7
+			6 2.1 call obtain write=a ttl=600 fenced
+			7 2.1 return ok until=500 fence=8
+			10 1.2 call upgrade write=a lock=1
+			25 1.2 return ok until=500 fence=7`},
 		{name: "an upgrade of what was lowered", promise: check.Fencing, says: "upgrade 3 of process 1", text: `
 			0 1.1 call obtain write=a ttl=600 fenced
 			5 1.1 return ok until=500 fence=7
