@@ -128,8 +128,12 @@ func (w *world) serves() error {
 			return err
 		}
 		reply := make([]byte, len("+PONG"))
-		if _, err := conn.Read(reply); err != nil || string(reply) != "+PONG" {
-			return fmt.Errorf("port %d through its relay: %q, %w", h.Port(), reply, err)
+		n, err := conn.Read(reply)
+		if err == nil && string(reply) != "+PONG" {
+			err = fmt.Errorf("the answer begins with %q", reply[:n])
+		}
+		if err != nil {
+			return fmt.Errorf("port %d through its relay: %w", h.Port(), err)
 		}
 		return nil
 	})
