@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/survey"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
@@ -49,8 +50,8 @@ func used(tb testing.TB, rdb *redis.Client) (micros float64) {
 	return micros
 }
 
-// BenchmarkLocks measures what others notice of a survey, and of a bare SCAN over the same keys: how long their PINGs take
-// meanwhile, and how much of the server's processor it takes. With -count both are measured in turns.
+// BenchmarkLocks measures what others notice of a survey, without and with a prefix, and of a bare SCAN over the same keys: how long
+// their PINGs take meanwhile, and how much of the server's processor it takes. With -count all are measured in turns.
 func BenchmarkLocks(b *testing.B) {
 	const keys = 100_000
 	for _, kinds := range [][]string{
@@ -66,7 +67,7 @@ func BenchmarkLocks(b *testing.B) {
 			server := redistest.Start(b, redistest.Redis)
 			rdb, others := server.Client(b), server.Client(b)
 			crowd(b, rdb, keys, kinds)
-			conn := open(b, rdb, "")
+			conn, prefixed := open(b, rdb, ""), open(b, rdb, "lock:")
 			measure := func(name string, work func()) {
 				done, took := make(chan struct{}), make(chan []time.Duration)
 				go func() { took <- pings(b, others, done) }()
@@ -87,11 +88,13 @@ func BenchmarkLocks(b *testing.B) {
 						continue
 					}
 				})
-				measure("ls", func() {
-					if err := survey.Locks(b.Context(), conn, survey.Query{}, func([]redislock.KeyState) error { return nil }); err != nil {
-						b.Error(err)
-					}
-				})
+				for name, conn := range map[string]*cli.Conn{"ls": conn, "prefix": prefixed} {
+					measure(name, func() {
+						if err := survey.Locks(b.Context(), conn, survey.Query{}, func([]redislock.KeyState) error { return nil }); err != nil {
+							b.Error(err)
+						}
+					})
+				}
 			}
 		})
 	}
