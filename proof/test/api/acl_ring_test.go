@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -89,15 +88,4 @@ func handsOver(t *testing.T, client *redislock.Client) {
 		check.NoError(t, locks[1].Release(context.Background()))
 		<-turns
 	})
-}
-
-// refused are the commands that a server has refused, or that one. go-redis introduces itself with CLIENT, and does without.
-func refused(t *testing.T, g *world.Guarded, command string) (found []string) {
-	t.Helper()
-	for _, entry := range g.Admin.Do(t.Context(), "acl", "log").Val().([]any) {
-		if text := fmt.Sprint(entry); !strings.Contains(text, "client|") && (command == "" || strings.Contains(text, "object:"+command+" ")) {
-			found = append(found, text)
-		}
-	}
-	return found
 }

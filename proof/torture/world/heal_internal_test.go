@@ -10,13 +10,20 @@ import (
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
-// A world that cannot be healed says why.
-func TestHealInVain(t *testing.T) {
-	t.Parallel()
+// single starts a world of one server.
+func single(t *testing.T) *world {
+	t.Helper()
 	w, ok := Start(t, Single, redistest.Redis).(*world)
 	if !ok {
 		t.Fatal("it is another world")
 	}
+	return w
+}
+
+// A world that cannot be healed says why.
+func TestHealInVain(t *testing.T) {
+	t.Parallel()
+	w := single(t)
 	w.patience = time.Second
 	if err := w.Heal(); err != nil {
 		t.Errorf("all is well: got %v", err)
@@ -30,10 +37,7 @@ func TestHealInVain(t *testing.T) {
 // A script that does not end is ended, also if it begins late because writes pause.
 func TestBusyScriptInAPause(t *testing.T) {
 	t.Parallel()
-	w, ok := Start(t, Single, redistest.Redis).(*world)
-	if !ok {
-		t.Fatal("it is another world")
-	}
+	w := single(t)
 	h, ended := w.hosts[0], make(chan error, 1)
 	check.NoError(t, h.do("CLIENT", "PAUSE", 700, "WRITE"))
 	go func() { ended <- w.busyScript(h, rand.New(rand.NewPCG(1, 1)), 100*time.Millisecond) }() //nolint:gosec // it is no secret
