@@ -142,6 +142,36 @@ func TestRunSupervisorPaused(t *testing.T) {
 	}
 }
 
+// A supervisor that begins late knows all that was said meanwhile, before it starts the command or does not.
+func TestRunSupervisorBeginsLate(t *testing.T) {
+	t.Parallel()
+	const over, good = `{"Say":"deadline","Deadline":1,"Left":-1}`, `{"Say":"deadline","Deadline":9000000000000000000,"Left":600000000000}`
+	for name, test := range map[string]struct {
+		told string
+		want []string // what it says then, in this order
+	}{
+		"the lease was extended": {over + "\n" + good, []string{`"started"`, `"Status":3`}},
+		"the lease is over":      {good + "\n" + over, []string{"the lease ended before"}},
+		"the lock is lost":       {good + "\n" + `{"Say":"lost"}`, []string{"the lock was lost before"}},
+		"a signal has come":      {good + "\n" + `{"Say":"signal","Signal":15}`, []string{`"started"`, `"Signal":15`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, say, hear := supervised(t, "cat >/dev/null; exit 3")
+			check.Must[int](t)(say.WriteString(test.told + "\n"))
+			c.piped(t)
+			for _, want := range test.want {
+				if text := check.Must[string](t)(hear.ReadString('\n')); !strings.Contains(text, want) {
+					t.Fatalf("it says %s, want %s", text, want)
+				}
+				if name != "a signal has come" {
+					_ = c.stdin.Close()
+				}
+			}
+		})
+	}
+}
+
 // supervised prepares a supervisor of a shell script, with the pipes that redislock has to it.
 func supervised(t *testing.T, script string) (c *process, say *os.File, hear *bufio.Reader) {
 	t.Helper()

@@ -193,9 +193,9 @@ func (s *session) lose(why error) {
 	s.stuck = time.After(min(s.grace, left) + stuckPatience)
 }
 
-// tellEnd says once why the command is ended.
+// tellEnd says once why the command is ended, if it was started.
 func (s *session) tellEnd(why string) {
-	if !s.ended && s.told == "" {
+	if s.group != 0 && !s.ended && s.told == "" {
 		s.told = "the command is ended: " + why
 		s.tell.say("redislock run: %s\n", s.told)
 	}

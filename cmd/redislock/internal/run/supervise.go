@@ -77,22 +77,12 @@ func supervise(e *errand, to cli.Streams) error {
 	shield()
 	v := &supervisor{teller: newTeller(to.Err), countdown: newCountdown(e.ttl, e.grace)}
 	v.link = newLink(inherited(e.in), inherited(e.out))
-	first, ok, gone := v.link.next()
-	for ; !ok; first, ok, gone = v.link.next() {
-		if gone {
-			return cli.Exit(cli.Failed, nil)
-		}
-		<-v.link.heard
-	}
 	defer v.teller.end()
-	v.countdown.renewed(first, now())
-	// It was stopped meanwhile, or redislock was.
-	if todo, _ := v.countdown.next(now()); todo != nothing {
-		v.tell(message{Say: sayFailed, Text: "the lease ended before the command was started", Status: cli.Lost})
-		return cli.Exit(cli.Failed, nil)
+	early, err := v.prepare()
+	if err == nil {
+		v.group, err = startGroup(e)
 	}
-	var err error
-	if v.group, err = startGroup(e); err != nil {
+	if err != nil {
 		status := cli.CannotRun
 		if known, ok := errors.AsType[*cli.StatusError](err); ok {
 			status = known.Status
@@ -102,8 +92,42 @@ func supervise(e *errand, to cli.Streams) error {
 	}
 	v.tell(message{Say: sayStarted, Group: v.group.pid})
 	letGo()
+	for _, m := range early {
+		v.hear(m)
+	}
 	v.loop()
 	return nil
+}
+
+// prepare waits for the end of the lease, and takes in all that was said until now: this process may have begun late, or was
+// stopped. It returns what is for the command, or why that is not to be started.
+func (v *supervisor) prepare() (early []message, err error) {
+	for known := false; ; {
+		m, ok, gone := v.link.next()
+		switch {
+		case ok && m.Say == sayDeadline:
+			v.countdown.renewed(m, now())
+			known = true
+		case ok && m.Say == sayLost:
+			return nil, cli.Exit(cli.Lost, errors.New("the lock was lost before the command was started"))
+		case ok:
+			early = append(early, m)
+		case known && v.isOver():
+			return nil, cli.Exit(cli.Lost, errors.New("the lease ended before the command was started"))
+		case gone:
+			return nil, errors.New("redislock is gone")
+		case known:
+			return early, nil
+		default:
+			<-v.link.heard
+		}
+	}
+}
+
+// isOver reports whether a command would be ended at once.
+func (v *supervisor) isOver() bool {
+	todo, _ := v.countdown.next(now())
+	return todo != nothing
 }
 
 // execute starts a process that has what this one reads and writes.
