@@ -205,17 +205,14 @@ func (b *bench) idle(ctx context.Context, r *report, version string) (of rest, e
 	holder := redislock.New(b.server.Client())
 	defer holder.Close()
 	keys := []string{"lock:idle"}
-	var without, with task.Reading
+	var made, with task.Reading
 	for _, second := range []bool{false, true} {
 		lock, err := holder.Obtain(ctx, keys, time.Minute, nil)
 		if err != nil {
 			return of, err
 		}
-		if without, err = w.do(task.Order{Do: task.Weigh}); err != nil {
-			return of, err
-		}
 		order := task.Order{Do: task.Start, Way: task.InLine, Addr: b.server.Addr(), Key: keys[0], Callers: idleWaiters}
-		if _, err := w.do(order); err != nil {
+		if made, err = w.do(order); err != nil {
 			return of, err
 		}
 		time.Sleep(r.last(2 * time.Second)) // until all stand
@@ -239,7 +236,7 @@ func (b *bench) idle(ctx context.Context, r *report, version string) (of rest, e
 			return of, err
 		}
 	}
-	of.heap = measure.Exactly(float64(int64(with.Heap)-int64(without.Heap)) / idleWaiters)
+	of.heap = measure.Exactly(float64(int64(with.Heap)-int64(made.Heap)) / idleWaiters)
 	return of, nil
 }
 

@@ -20,6 +20,7 @@ type crowd struct {
 	all    sync.WaitGroup
 	failed atomic.Pointer[error]
 	each   []caller
+	empty  uint64 // the memory in use when it was made, before anybody had come
 }
 
 // A caller is one of a crowd.
@@ -40,9 +41,11 @@ func gather(order task.Order) (*crowd, error) {
 	if c.take, c.close, err = taking(order); err != nil {
 		return nil, err
 	}
+	c.empty = heap()
+	obtain, use := c.obtain, c.use // once: a waiter is to be weighed without what is made for its caller
 	for i := range c.each {
 		c.all.Go(func() {
-			if err := c.stay(&c.each[i]); err != nil {
+			if err := c.stay(&c.each[i], obtain, use); err != nil {
 				c.failed.CompareAndSwap(nil, &err)
 			}
 		})
@@ -51,21 +54,23 @@ func gather(order task.Order) (*crowd, error) {
 }
 
 // stay has turns until the crowd is to part. The context has no end, because a call that may be given up costs more.
-func (c *crowd) stay(who *caller) error {
-	ctx := context.Background()
-	obtain := func(ctx context.Context) (free, error) { return c.take(ctx, c.order.Key) }
-	use := func(free free) error {
-		if c.order.Hold > 0 {
-			time.Sleep(c.order.Hold)
-		}
-		return free(ctx)
-	}
+func (c *crowd) stay(who *caller, obtain func(context.Context) (free, error), use func(free) error) error {
 	for !c.over.Load() {
-		if err := turns.Try(ctx, &who.Caller, obtain, use); err != nil {
+		if err := turns.Try(context.Background(), &who.Caller, obtain, use); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (c *crowd) obtain(ctx context.Context) (free, error) { return c.take(ctx, c.order.Key) }
+
+// use holds what was obtained, and frees it.
+func (c *crowd) use(free free) error {
+	if c.order.Hold > 0 {
+		time.Sleep(c.order.Hold)
+	}
+	return free(context.Background())
 }
 
 // read says what the crowd has done.

@@ -27,7 +27,9 @@ func work(in io.Reader, out io.Writer) error {
 	return worker.Work(in, out, func(order task.Order) (reading task.Reading, err error) {
 		switch order.Do {
 		case task.Start:
-			present, err = gather(order)
+			if present, err = gather(order); err == nil {
+				reading.Heap = present.empty
+			}
 		case task.Read:
 			reading, err = present.read()
 		case task.Stop:
