@@ -78,7 +78,6 @@ type Client struct {
 	short     bool         // see isShort
 	inLine    atomic.Int64 // Obtains that wait in line, or for others of the Client, or soon
 	closed    atomic.Bool
-	ending    chan struct{} // closed by Close
 }
 
 // New makes a Client for a *redis.Client, a *redis.ClusterClient, a *redis.Ring, or anything else that can run scripts.
@@ -89,7 +88,6 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 	c := &Client{
 		settings: settings{log: silence{}, maxKeys: defaultMaxKeys},
 		schedule: clock.NewSchedule(),
-		ending:   make(chan struct{}),
 	}
 	for _, opt := range opts {
 		if opt != nil {
@@ -155,7 +153,7 @@ func (c *Client) Close() {
 	if c == nil || c.conn == nil || c.closed.Swap(true) {
 		return
 	}
-	close(c.ending)
+	c.local.Hasten()
 	c.conn.Hasten()
 	c.hub.Close()
 	for _, rest := range c.schedule.Close() {

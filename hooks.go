@@ -102,7 +102,8 @@ type label struct {
 	way  string
 	// announced is set once the hooks know of the lock; from then on they are told of its loss.
 	announced bool
-	faulty    error // of an Attach, which has no events then: every operation returns it
+	waits     clock.Moment // when they were told that the Obtain waits; zero: they were not
+	faulty    error        // of an Attach, which has no events then: every operation returns it
 }
 
 // newLabel makes the label of a lock; nil if there are no hooks.

@@ -93,12 +93,13 @@ func (o *obtaining) comeFirst(ctx context.Context) (*Lock, error) {
 // has given it that.
 func (o *obtaining) listenHere(ctx context.Context, timer <-chan time.Time) (lock *Lock, due bool, err error) {
 	for {
+		if o.client.closed.Load() {
+			return nil, false, nil
+		}
 		select {
-		case <-o.behind.C():
+		case <-o.behind.C(): // which is also when the Client is closed
 		case <-timer:
 			return nil, true, nil
-		case <-o.client.ending:
-			return nil, false, nil
 		case <-ctx.Done():
 			lock, err = o.endBehind(ctx)
 			return lock, false, err
@@ -210,19 +211,20 @@ func (o *obtaining) leaveHere(lock *Lock) {
 	if w.Polls {
 		o.client.inLine.Add(-1)
 	}
-	switch lock {
-	case nil:
-		o.client.local.Quit(w)
-	default:
-		var until clock.Moment
-		if o.want.passOn > 0 {
-			until = lock.lease.Obtained.Add(o.want.passOn)
+	if lock == nil {
+		if given, _ := o.quitHere(o.caller); given != nil { // in this moment, and nobody takes it
+			_ = given.Release(pace.GivingBack(o.caller))
 		}
-		line := o.client.local.Holds(w, lock, hasKeys, until)
-		lock.mu.Lock()
-		lock.line = line
-		lock.mu.Unlock()
+		return
 	}
+	var until clock.Moment
+	if o.want.passOn > 0 {
+		until = lock.lease.Obtained.Add(o.want.passOn)
+	}
+	line := o.client.local.Holds(w, lock, hasKeys, until)
+	lock.mu.Lock()
+	lock.line = line
+	lock.mu.Unlock()
 }
 
 // An alike says which Obtains may have the same hold one after the other: those that ask for the same.

@@ -25,10 +25,10 @@ type obtaining struct {
 	want   want
 	asked  attempts
 	behind *local.Waiter // its place among the Obtains of its Client; nil as long as it has none
-	alone  bool          // it is to have none
 	line   *standing     // where it stands in Redis; nil as long as it has not asked, and without Options.Queue
 	first  sent          // the first request, if that is under way already
 	left   leftover
+	alone  bool // it is to have no place among the Obtains of its Client
 	pace   pace.Pace
 	label  *label        // of its lock
 	made   *Lock         // its lock; nil until it is needed, because most that wait behind others are given one later: see lock
@@ -37,7 +37,6 @@ type obtaining struct {
 	// caller is the context that was given to the Obtain. The context with which it asks and waits ends with that one,
 	// or earlier, by Options.Wait.
 	caller context.Context
-	waits  clock.Moment // when the hooks were told that it waits; zero: it does not wait, or there are no hooks
 }
 
 // A want is what one Obtain asks for. It never changes.
@@ -45,17 +44,17 @@ type want struct {
 	set         keySet
 	intents     []string // the intent keys of the read keys; if it declares intents, of the write keys, too
 	value       string   // what the keys will hold
-	pending     bool     // until the first renewal, inctx.Pending stands behind the value
 	ttl         time.Duration
+	holdAtLeast time.Duration
+	passOn      time.Duration // Options.PassOn
+	wait        time.Duration // Options.Wait
+	pending     bool          // until the first renewal, inctx.Pending stands behind the value
 	watchdog    bool
 	tokenKnown  bool // the caller has chosen the token
 	fresh       bool // but nobody has used it with other metadata
 	fenced      bool
-	holdAtLeast time.Duration
-	declares    bool          // intents, while it waits
-	queues      bool          // Options.Queue
-	passOn      time.Duration // Options.PassOn
-	wait        time.Duration // Options.Wait
+	declares    bool // intents, while it waits
+	queues      bool // Options.Queue
 }
 
 // A leftover is what one Obtain may have left in Redis. If it fails it has to clear that up.

@@ -18,11 +18,11 @@ import (
 // attempts is how far one Obtain is.
 type attempts struct {
 	began    clock.Moment
-	count    int
+	count    int32          // how often it has asked
+	silent   bool           // nobody has answered the latest attempt
 	conflict *ConflictError // the latest conflict
 	last     error          // the error of the latest attempt
 	ended    clock.Moment   // when it was seen that ctx has ended; zero: not yet
-	silent   bool           // nobody has answered the latest attempt
 }
 
 // over is the error of an Obtain that stops asking. However short its Wait is, it asks once.
@@ -73,7 +73,7 @@ func (a *attempts) patience() time.Duration {
 
 // spent says how long the Obtain has taken so far, and how many attempts.
 func (a *attempts) spent() string {
-	return fmt.Sprintf("%s and %s", shown.Duration(clock.Now().Since(a.began)), count.Of(a.count, "attempt"))
+	return fmt.Sprintf("%s and %s", shown.Duration(clock.Now().Since(a.began)), count.Of(int(a.count), "attempt"))
 }
 
 // contextEnded is the error of an Obtain if its context has ended. It says why the Obtain had not succeeded before:
@@ -97,13 +97,13 @@ func (o *obtaining) contextEnded(ctx context.Context) error {
 func (o *obtaining) beginsToWait(ctx context.Context) {
 	pace.Waits(o.caller, o.asked.last) // if it is a step of another one
 	hooks := &o.client.hooks
-	if hooks.Waiting == nil && hooks.Waited == nil || o.waits != (clock.Moment{}) {
+	if hooks.Waiting == nil && hooks.Waited == nil || o.label.waits != (clock.Moment{}) {
 		return
 	}
 	if ctx.Err() != nil || o.client.closed.Load() {
 		return // there is to be none
 	}
-	o.waits = clock.Now()
+	o.label.waits = clock.Now()
 	if hooks.Waiting != nil {
 		hooks.Waiting(o.caller, o.event(o.asked.began, o.asked.last))
 	}
@@ -111,7 +111,7 @@ func (o *obtaining) beginsToWait(ctx context.Context) {
 
 // event makes the event of what an Obtain has done since then.
 func (o *obtaining) event(since clock.Moment, err error) Event {
-	return o.label.event(o.want.set, since, o.asked.count, err)
+	return o.label.event(o.want.set, since, int(o.asked.count), err)
 }
 
 // report tells the log and the hooks how the obtaining ended.
@@ -125,8 +125,8 @@ func (o *obtaining) report(err error) {
 	if err != nil {
 		hook = client.hooks.Refused
 	}
-	if o.waits != (clock.Moment{}) && client.hooks.Waited != nil {
-		client.hooks.Waited(o.caller, o.event(o.waits, err))
+	if client.hooks.Waited != nil && o.label.waits != (clock.Moment{}) {
+		client.hooks.Waited(o.caller, o.event(o.label.waits, err))
 	}
 	if hook != nil {
 		e := o.event(o.asked.began, err)

@@ -61,19 +61,19 @@ type Line struct {
 
 // A Waiter is one Obtain that waits. The mutex of the Lines guards what is not said otherwise.
 type Waiter struct {
-	Next    proto.Next    // what a Release has to know of it
-	Arrived clock.Moment  // set before it joins
-	Alike   any           // equal for waiters of which one can have the hold of another
-	Until   clock.Moment  // when its own time is over; zero: it has no end
-	Blocks  bool          // a hold that it is given may be passed on, and needs a number for each
-	Polls   bool          // it asks every now and then, and does not stand in line
-	news    chan struct{} // full if its state has changed; nil unless it stands behind others
+	Next    proto.Next   // what a Release has to know of it
+	Arrived clock.Moment // set before it joins
+	Alike   any          // equal for waiters of which one can have the hold of another
+	Until   clock.Moment // when its own time is over; zero: it has no end
+	Blocks  bool         // a hold that it is given may be passed on, and needs a number for each
+	Polls   bool         // it asks every now and then, and does not stand in line
 
-	lines      *Lines // set when it joins
-	line       *Line
 	state      State
+	doubtful   bool          // a request that has carried it may still be executed
+	news       chan struct{} // full if its state has changed; nil unless it stands behind others
+	lines      *Lines        // set when it joins
+	line       *Line
 	prev, next *Waiter
-	doubtful   bool // a request that has carried it may still be executed
 	grant      Grant
 	after      <-chan struct{} // see Choose
 }
@@ -194,6 +194,22 @@ func (all *Lines) LetGo(w *Waiter) {
 	defer all.mu.Unlock()
 	if l := w.line; l.first == w {
 		l.letGoLocked()
+	}
+}
+
+// Hasten has all who wait look what there is to do.
+func (all *Lines) Hasten() {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	for _, l := range all.byKey {
+		if l.first != nil {
+			l.first.notify()
+		}
+		for _, waits := range []list{l.behind, l.beside} {
+			for w := waits.head; w != nil; w = w.next {
+				w.notify()
+			}
+		}
 	}
 }
 

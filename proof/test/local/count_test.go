@@ -52,7 +52,7 @@ func TestScriptsOfTurns(t *testing.T) {
 
 // mostHeap is how many bytes a waiter takes at most, beside its stack, if others of its Client wait before it: those of its
 // Obtain, which will be those of its lock, and of its place.
-const mostHeap = 1850
+const mostHeap = 1250
 
 // A waiter that waits behind others of its Client takes little memory, and nothing in Redis. Not parallel: others would count.
 func TestHeapOfWaiters(t *testing.T) {

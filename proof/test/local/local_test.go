@@ -326,21 +326,59 @@ func TestUnderItsOwnLock(t *testing.T) {
 	})
 }
 
-// Close ends those who wait behind others as well.
+// Close ends those who wait behind others as well, at once.
 func TestCloseWhileBehind(t *testing.T) {
-	play(t, func(t *testing.T, s *scene) {
-		lock := s.obtain(s.other, options("holder"))
+	inEachWay(t, "behind", func(t *testing.T, s *scene, options func(string) *redislock.Options) {
+		s.obtain(s.Client, options("holder"))
 		for _, who := range []string{"first", "second", "third"} {
 			s.waits(t.Context(), s.Client, options(who))
 		}
+		began := time.Now()
 		s.Client.Close()
 		for range 3 {
 			if got := check.Must[world.Turn](t)(receive(s.turns)); !errors.Is(got.Err, redis.ErrClosed) {
 				t.Errorf("%s: got %v", got.Who, got.Err)
 			}
 		}
-		check.NoError(t, lock.Release(t.Context()))
+		if took := time.Since(began); took > headStart/2 {
+			t.Errorf("it took %s", took)
+		}
 	})
+}
+
+// Who ends in the moment in which it is given the keys frees them.
+func TestGivenToWhoEnds(t *testing.T) {
+	for _, passOn := range []time.Duration{0, time.Minute} {
+		for how, end := range map[string]func(*redislock.Client){
+			"a hook panics": func(*redislock.Client) { panic("planned") },
+			"Close":         func(c *redislock.Client) { go c.Close(); synctest.Wait() },
+		} {
+			t.Run(fmt.Sprintf("PassOn %s, %s", passOn, how), func(t *testing.T) {
+				play(t, func(t *testing.T, s *scene) {
+					var client *redislock.Client
+					var lock *redislock.Lock
+					client = world.NewClient(t, s.RDB, redislock.WithHooks(redislock.Hooks{
+						Waiting: func(ctx context.Context, _ redislock.Event) {
+							check.NoError(t, lock.Release(ctx))
+							end(client)
+						},
+					}))
+					lock = s.obtain(client, passing(passOn))
+					go func() {
+						defer func() {
+							if why := recover(); why != nil {
+								s.turns <- world.Turn{Err: fmt.Errorf("%v", why)}
+							}
+						}()
+						lock, err := client.Obtain(t.Context(), s.keys, world.Long, passing(passOn))
+						s.turns <- world.Turn{Lock: lock, Err: err}
+					}()
+					_ = s.ends("")
+					check.NoError(t, s.obtain(s.other, nil).Release(t.Context()))
+				})
+			})
+		}
+	}
 }
 
 // On real servers it is as in virtual time: about a command a turn, one holder at a time, and nothing is left.
