@@ -116,9 +116,10 @@ func severalProcesses(ctx context.Context, b *bench, r *report) (err error) {
 	const what = "4 processes of 8, hold 1 ms: "
 	r.atLeast(.95, what+"turns ÷ "+bsm.Name, measure.OnWall, times(was, bsm), times(inLine, bsm))
 	r.atLeast(1.05, what+"turns ÷ "+bsm.Name+", with PassOn", measure.OnWall, unknown, times(passing, bsm))
-	cpu := measure.CPU
-	r.atMost(300, what+"processor time of all a turn", cpu.Unit, measure.OnCPU, was.Spread(cpu), inLine.Spread(cpu))
-	r.atMost(120, what+"processor time of all a turn, with PassOn", cpu.Unit, measure.OnCPU, unknown, passing.Spread(cpu))
+	// On the machine for which the aims were set it was 369 µs before, and had to be 300 and 120.
+	cpu := func(p played) measure.Spread { return measure.Ratio(p.Result, was.Result, measure.CPU) }
+	r.atMost(300./369, what+"processor time of all a turn ÷ before", measure.Times, measure.OnCPU, measure.Exactly(1), cpu(inLine))
+	r.atMost(120./369, what+"processor time of all a turn ÷ before, with PassOn", measure.Times, measure.OnCPU, unknown, cpu(passing))
 	r.atMost(1.05, what+"turns of the callers, greatest ÷ mean", measure.Times, measure.OnCounts, was.uneven(), inLine.uneven())
 	waits := measure.SpreadOf(inLine.longWaits())
 	r.atMost(1.1*measure.SpreadOf(was.longWaits()).Median, what+"longest wait ÷ mean wait", measure.Times, measure.OnWall,
