@@ -213,7 +213,7 @@ func (o *obtaining) leaveHere(lock *Lock) {
 	}
 	if lock == nil {
 		if given, _ := o.quitHere(o.caller); given != nil { // in this moment, and nobody takes it
-			_ = given.Release(pace.GivingBack(o.caller))
+			given.giveBack(o.caller)
 		}
 		return
 	}
@@ -257,10 +257,7 @@ func (o *obtaining) takeOver(h *hold) (*Lock, error) {
 		}
 		return l, nil
 	}
-	l.mu.Lock()
-	p, _ := l.stopLocked()
-	l.mu.Unlock()
-	_ = l.free(pace.GivingBack(o.caller), p, sent{})
+	l.giveBack(o.caller)
 	if o.caller.Err() == nil {
 		o.client.local.Quit(o.behind)
 		return nil, nil
@@ -268,6 +265,16 @@ func (o *obtaining) takeOver(h *hold) (*Lock, error) {
 	o.asked.noteEnded()
 	o.asked.last = ErrNotObtained
 	return nil, o.contextEnded(o.caller)
+}
+
+// giveBack frees the keys of a lock that nobody was given, and of which no hook was told.
+func (l *Lock) giveBack(ctx context.Context) {
+	l.mu.Lock()
+	p, end := l.stopLocked()
+	l.mu.Unlock()
+	end(context.Canceled)
+	p.keep = clock.Moment{}
+	_ = l.free(pace.GivingBack(ctx), p, sent{})
 }
 
 // A Release may pass its hold on to the next Obtain of the Client, without Redis: see Options.PassOn. The model in

@@ -202,11 +202,8 @@ func (all *Lines) Hasten() {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	for _, l := range all.byKey {
-		if l.first != nil {
-			l.first.notify()
-		}
-		for _, waits := range []list{l.behind, l.beside} {
-			for w := waits.head; w != nil; w = w.next {
+		for _, w := range []*Waiter{l.first, l.behind.head, l.beside.head} {
+			for ; w != nil; w = w.next {
 				w.notify()
 			}
 		}

@@ -357,23 +357,32 @@ func TestGivenToWhoEnds(t *testing.T) {
 				play(t, func(t *testing.T, s *scene) {
 					var client *redislock.Client
 					var lock *redislock.Lock
+					released := 0
 					client = world.NewClient(t, s.RDB, redislock.WithHooks(redislock.Hooks{
 						Waiting: func(ctx context.Context, _ redislock.Event) {
 							check.NoError(t, lock.Release(ctx))
 							end(client)
 						},
+						Released: func(context.Context, redislock.Event) { released++ },
 					}))
 					lock = s.obtain(client, passing(passOn))
+					opt := passing(passOn)
+					if passOn == 0 {
+						opt.HoldAtLeast = world.Long
+					}
 					go func() {
 						defer func() {
 							if why := recover(); why != nil {
 								s.turns <- world.Turn{Err: fmt.Errorf("%v", why)}
 							}
 						}()
-						lock, err := client.Obtain(t.Context(), s.keys, world.Long, passing(passOn))
+						lock, err := client.Obtain(t.Context(), s.keys, world.Long, opt)
 						s.turns <- world.Turn{Lock: lock, Err: err}
 					}()
 					_ = s.ends("")
+					if released != 1 {
+						t.Errorf("the hooks know of %d locks that were released, want 1: nobody was given the other", released)
+					}
 					check.NoError(t, s.obtain(s.other, nil).Release(t.Context()))
 				})
 			})
