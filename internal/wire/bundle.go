@@ -51,9 +51,10 @@ type bundle struct {
 	keys   int
 }
 
-// bundled makes commands of a batch. If the lane is tagged, it makes bundles of calls with the same hash tag. In a
-// bundle the calls that take come first: a script that has written is not refused for want of memory any more.
-func (l *lane) bundled(batch []*Call) []command {
+// commands makes commands of a batch: bundles of plain calls if they may share a script, and one command for all calls that
+// are alike. If the lane is tagged, it makes bundles of calls with the same hash tag. In a bundle the calls that take come
+// first: a script that has written is not refused for want of memory any more.
+func (l *lane) commands(batch []*Call, share bool) []command {
 	commands := make([]command, 0, 4)
 	var open *bundle
 	var byTag map[string]*bundle
@@ -77,7 +78,7 @@ func (l *lane) bundled(batch []*Call) []command {
 	}
 	for _, c := range batch {
 		switch {
-		case !c.isPlain():
+		case !share || !c.isPlain():
 			if likes == nil {
 				likes = make(likeness)
 			}
@@ -89,7 +90,7 @@ func (l *lane) bundled(batch []*Call) []command {
 		}
 	}
 	for _, c := range batch {
-		if c.isPlain() && !c.Run.Takes() {
+		if share && c.isPlain() && !c.Run.Takes() {
 			add(c)
 		}
 	}
@@ -149,18 +150,6 @@ func (b *bundle) answered() {
 	}
 }
 
-// singles returns the calls as commands of their own, but one command for all calls that are alike.
-func singles(batch []*Call) []command {
-	commands := make([]command, 0, len(batch))
-	likes := make(likeness)
-	for _, c := range batch {
-		if s := likes.single(c); s != nil {
-			commands = append(commands, s)
-		}
-	}
-	return commands
-}
-
 // One call stands for others that go out with it. Callers of one process that wait for the same keys ask for them again
 // and again, and often at the same time. Then one of them is told who is in the way, and its answer serves the others.
 // The call is sent after all of them were asked for, so it is as true for them.
@@ -174,7 +163,7 @@ func (l likeness) single(c *Call) *single {
 		return newSingle(c)
 	}
 	for _, s := range l[c.Keys[0]] {
-		if s.call.isLike(c) {
+		if s.call.Script == c.Script && s.call.Run.IsLike(c.Run) {
 			s.alike = append(s.alike, c)
 			return nil
 		}
@@ -183,9 +172,6 @@ func (l likeness) single(c *Call) *single {
 	l[c.Keys[0]] = append(l[c.Keys[0]], s)
 	return s
 }
-
-// isLike reports whether two calls ask for the same, each for somebody.
-func (c *Call) isLike(other *Call) bool { return c.Script == other.Script && c.Run.IsLike(other.Run) }
 
 // answerAlike hands a refusal or an error to the calls that are alike. Any other answer is about one call alone. So is
 // the error of a call with a caller that has gone, which has ended its try. Then the others are sent by themselves.

@@ -169,7 +169,7 @@ func (l *lane) next(back int) []*Call {
 func (l *lane) exchange(batch []*Call) {
 	batch = prepared(batch)
 	if len(batch) > 1 && l.sharing.Load() {
-		commands := l.bundled(batch)
+		commands := l.commands(batch, true)
 		l.transmit(commands)
 		if slices.ContainsFunc(commands, misplaced) {
 			l.sharing.Store(false) // a node of a Cluster, addressed as if it were a single server
@@ -177,7 +177,7 @@ func (l *lane) exchange(batch []*Call) {
 		batch = l.settled(batch)
 	}
 	for len(batch) > 0 {
-		l.transmit(singles(batch))
+		l.transmit(l.commands(batch, false))
 		batch = l.settled(batch)
 	}
 }
@@ -258,22 +258,15 @@ func unknownTo(commands []command) []command {
 // which were abandoned before.
 func prepared(batch []*Call) []*Call { return remaining(batch, (*Call).before) }
 
-// remaining finishes the calls of a batch that must not go on, and returns the others.
+// remaining finishes the calls of a batch that must not go on, and returns the others, in the memory of the batch.
 func remaining(batch []*Call, goesOn func(*Call) bool) []*Call {
-	for i, c := range batch {
+	rest := batch[:0]
+	for _, c := range batch {
 		if goesOn(c) {
-			continue
+			rest = append(rest, c)
+		} else {
+			c.finish()
 		}
-		c.finish()
-		rest := slices.Clone(batch[:i])
-		for _, c := range batch[i+1:] {
-			if goesOn(c) {
-				rest = append(rest, c)
-			} else {
-				c.finish()
-			}
-		}
-		return rest
 	}
-	return batch
+	return rest
 }

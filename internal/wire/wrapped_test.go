@@ -48,7 +48,7 @@ func TestWrappedPacksByTag(t *testing.T) {
 			batch = append(batch, &Call{Wish: Wish{Plain: true, Keys: []string{key}, Run: &said{ttl: int64(len(batch) % 2)}}})
 		}
 		var got []int
-		for _, p := range lane.bundled(batch) {
+		for _, p := range lane.commands(batch, true) {
 			got = append(got, len(p.calls()))
 			for _, c := range p.calls() {
 				if first := p.calls()[0]; len(want) > 1 && slot.Tag(c.Keys[0]) != slot.Tag(first.Keys[0]) {
