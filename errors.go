@@ -86,18 +86,20 @@ type ConflictError struct {
 	Key      string // the first key of the set that could not be had
 	Mode     Mode   // how it is held: write, read, intent, queue or foreign; or restarted
 	Metadata string // of the holder, of the reader with the last lease to end, or of the waiter
-	Left     bool   // the holder has left the key, which is kept until the TTL is over: see [Lock.Leave]
 	Caller   string // the id of [WithCaller] that is stored beside the metadata; empty if there is none
 	Type     string // the Redis type of a foreign key, else empty
+
+	// TTL is the remaining lease of the holder, the remaining life of the waiter, or the time until the
+	// server has been up for long enough. It is negative if the key has no TTL, and so stays until it is deleted.
+	TTL time.Duration
+
+	// Left says that the holder has left the key, which is kept until the TTL is over: see [Lock.Leave].
+	Left bool
 
 	// Own says that the Obtain runs under the lock that holds the key: its context is derived from that lock's
 	// [Client.With] or [Lock.Context]. Such an Obtain would wait for its own lock, so it does not wait: see package
 	// reentrant.
 	Own bool
-
-	// TTL is the remaining lease of the holder, the remaining life of the waiter, or the time until the
-	// server has been up for long enough. It is negative if the key has no TTL, and so stays until it is deleted.
-	TTL time.Duration
 }
 
 // Error names the key, its holder and the remaining time.

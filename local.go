@@ -2,6 +2,7 @@ package redislock
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -85,8 +86,19 @@ func (o *obtaining) comeFirst(ctx context.Context) (*Lock, error) {
 		return nil, nil
 	}
 	o.beginsToWait(ctx)
+	o.sheds()
 	lock, _, err := o.listenHere(ctx, nil)
 	return lock, err
+}
+
+// sheds drops what the short way has made for an obtaining that it was refused: it is made anew when it is needed.
+func (o *obtaining) sheds() {
+	if o.line = nil; o.made == nil || o.left.keys() || o.made.owner.Load() != nil {
+		return
+	}
+	set := &o.want.set
+	names := slices.Concat(set.keys, set.lines) // they may be in the lock
+	set.keys, set.lines, o.made = names[:len(set.keys):len(set.keys)], names[len(set.keys):], nil
 }
 
 // listenHere waits until an obtaining that waits for others of its Client is to ask, or is due. It returns the lock if a Release

@@ -192,7 +192,7 @@ func (l *Lock) takeOut(keys []string) (p part, all bool, err error) {
 // carrying is how a Release of the part may give its keys to the next Obtain of the Client. It gives them as they are: after an
 // Upgrade they are not what the others in the line want.
 func (p part) carrying(l *Lock) carrying {
-	if !p.whole || p.keep != (clock.Moment{}) || p.set.reads() > 0 || p.line.Writes() != p.set.write {
+	if !p.whole || p.keep != (clock.Moment{}) || p.set.reads() > 0 || p.line == nil || p.line.Writes() != p.set.write {
 		return carrying{}
 	}
 	return carrying{from: l, line: p.line, after: p.after, may: true}

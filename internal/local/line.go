@@ -8,13 +8,8 @@ type Key struct {
 	Write       int // so many keys are to be written
 }
 
-// Writes returns how many keys of its set the waiters of a line are to write. The line may be nil.
-func (l *Line) Writes() int {
-	if l == nil {
-		return 0
-	}
-	return l.key.Write
-}
+// Writes returns how many keys of its set the waiters of a line are to write.
+func (l *Line) Writes() int { return l.key.Write }
 
 // atLocked finds a line, or makes it.
 func (all *Lines) atLocked(key Key) *Line {
@@ -211,10 +206,8 @@ func (all *Lines) NeedsBlock(w *Waiter) bool {
 	}
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	return w.needsBlockLocked()
+	return w.line.behind.head != nil
 }
-
-func (w *Waiter) needsBlockLocked() bool { return w.Blocks && w.line.behind.head != nil }
 
 // Polled reports whether somebody of the Client waits who asks every now and then.
 func (all *Lines) Polled() bool { return all.asking.Load() > 0 }
@@ -261,11 +254,4 @@ func (all *Lines) Due(w *Waiter, since clock.Moment) bool {
 	w.state, w.line.askedAt = Asks, clock.Now()
 	w.notify()
 	return true
-}
-
-// Len returns how many lines there are: with somebody who waits, or a lock that holds the set.
-func (all *Lines) Len() int {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	return len(all.byKey)
 }

@@ -298,7 +298,7 @@ func (l *Line) Choose(lock any, after <-chan struct{}) *Waiter {
 	}
 	l.unlinkLocked(w)
 	l.firstLocked(w, Carried)
-	w.after, w.Next.Block = after, w.needsBlockLocked()
+	w.after, w.Next.Block = after, w.Blocks && l.behind.head != nil
 	return w
 }
 

@@ -212,11 +212,11 @@ func (b *bench) idle(ctx context.Context, r *report, version string) (of rest, e
 		if err != nil {
 			return of, err
 		}
-		order := task.Order{Do: task.Start, Way: task.InLine, Addr: b.server.Addr(), Key: keys[0], Callers: idleWaiters}
+		order := task.Order{Do: task.Start, Way: task.InLine, Addr: b.server.Addr(), Key: keys[0], Callers: idleWaiters, Light: true}
 		if made, err = w.do(order); err != nil {
 			return of, err
 		}
-		time.Sleep(r.last(2 * time.Second)) // until all stand
+		time.Sleep(r.last(6 * time.Second)) // until all stand, and the timers of their first requests have ended
 		if with, err = w.do(task.Order{Do: task.Weigh}); err != nil {
 			return of, err
 		}

@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
@@ -50,43 +52,58 @@ func TestScriptsOfTurns(t *testing.T) {
 	}
 }
 
-// mostHeap is how many bytes a waiter takes at most, beside its stack, if others of its Client wait before it: those of its
-// Obtain, which will be those of its lock, and of its place.
-const mostHeap = 1250
-
-// A waiter that waits behind others of its Client takes little memory, and nothing in Redis. Not parallel: others would count.
+// A waiter that waits behind others of its Client takes little memory, and nothing in Redis. What is weighed is its Obtain, which
+// has no lock yet, and its place; if the server has refused it by the short way before, what it knows of that as well.
 func TestHeapOfWaiters(t *testing.T) {
-	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
-		const many = 2000
-		keys := w.Keys("k")
-		holder := world.NewClient(t, w.RDB)
-		each := 0
-		for range 2 { // the first time it is more: what a goroutine leaves behind is there for the next
-			lock := check.Must[*redislock.Lock](t)(holder.Obtain(t.Context(), keys, world.Long, nil))
-			before := check.InUse().HeapAlloc
-			var all sync.WaitGroup
-			for range many {
-				all.Go(func() {
-					lock, err := w.Client.Obtain(t.Context(), keys, world.Long, options(""))
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					check.NoError(t, lock.Release(t.Context()))
-				})
-			}
-			time.Sleep(time.Second)
-			synctest.Wait()
-			each = (int(check.InUse().HeapAlloc) - int(before)) / many
-			if n := len(check.Must[[]redislock.KeyState](t)(holder.Inspect(t.Context(), keys))[0].Line); n != 1 {
-				t.Errorf("%d of them stand in Redis, want 1", n)
+	for name, test := range map[string]struct {
+		travels time.Duration // how long a request is under way; in that time all the others go the short way
+		most    int
+	}{
+		"behind others":            {0, 1250},
+		"refused by the short way": {time.Millisecond, 1650},
+	} {
+		t.Run(name, func(t *testing.T) {
+			world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
+				each := 0
+				for range 2 { // the first time it is more: what a goroutine leaves behind is there for the next
+					rdb := mini.Client(t)
+					rdb.AddHook(check.Around{Before: func(redis.Cmder) { time.Sleep(test.travels) }})
+					each = weighWaiters(t, w, world.NewClient(t, rdb))
+				}
+				t.Logf("%d bytes each", each)
+				if each > test.most {
+					t.Errorf("a waiter takes %d bytes, want at most %d", each, test.most)
+				}
+			})
+		})
+	}
+}
+
+// weighWaiters has many callers of a Client wait, and returns how much memory each of them takes. Not parallel: others would count.
+func weighWaiters(t *testing.T, w *world.World, client *redislock.Client) int {
+	t.Helper()
+	const many = 2000
+	keys := w.Keys("k")
+	holder := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), keys, world.Long, nil))
+	before := check.InUse().HeapAlloc
+	var all sync.WaitGroup
+	for range many {
+		all.Go(func() {
+			lock, err := client.Obtain(t.Context(), keys, world.Long, options(""))
+			if err != nil {
+				t.Error(err)
+				return
 			}
 			check.NoError(t, lock.Release(t.Context()))
-			all.Wait()
-		}
-		t.Logf("%d bytes each", each)
-		if each > mostHeap {
-			t.Errorf("a waiter takes %d bytes, want at most %d", each, mostHeap)
-		}
-	})
+		})
+	}
+	time.Sleep(10 * time.Second) // until the timers of their first requests have ended
+	synctest.Wait()
+	each := (int(check.InUse().HeapAlloc) - int(before)) / many
+	if n := len(check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), keys))[0].Line); n != 1 {
+		t.Errorf("%d of them stand in Redis, want 1", n)
+	}
+	check.NoError(t, holder.Release(t.Context()))
+	all.Wait()
+	return each
 }

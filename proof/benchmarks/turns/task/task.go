@@ -44,6 +44,7 @@ type Order struct {
 	Callers  int           `json:",omitempty"`
 	Hold     time.Duration `json:",omitempty"`
 	Interval time.Duration `json:",omitempty"` // after which those ask again who poll
+	Light    bool          `json:",omitempty"` // one connection with small buffers: those of go-redis weigh as much as many waiters
 }
 
 // A Reading is the answer to each order: turns since the answer before, and what the worker has used since its start.

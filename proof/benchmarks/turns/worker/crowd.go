@@ -15,6 +15,7 @@ import (
 type crowd struct {
 	order  task.Order
 	take   take
+	came   atomic.Int64
 	over   atomic.Bool
 	close  func()
 	all    sync.WaitGroup
@@ -41,26 +42,25 @@ func gather(order task.Order) (*crowd, error) {
 	if c.take, c.close, err = taking(order); err != nil {
 		return nil, err
 	}
-	c.empty = heap()
 	obtain, use := c.obtain, c.use // once: a waiter is to be weighed without what is made for its caller
-	for i := range c.each {
-		c.all.Go(func() {
-			if err := c.stay(&c.each[i], obtain, use); err != nil {
-				c.failed.CompareAndSwap(nil, &err)
-			}
-		})
+	come := func() { c.stay(obtain, use) }
+	c.empty = heap()
+	for range c.each {
+		c.all.Go(come)
 	}
 	return c, nil
 }
 
-// stay has turns until the crowd is to part. The context has no end, because a call that may be given up costs more.
-func (c *crowd) stay(who *caller, obtain func(context.Context) (free, error), use func(free) error) error {
+// stay has the next caller have turns until the crowd is to part. The context has no end, because a call that may be given up
+// costs more.
+func (c *crowd) stay(obtain func(context.Context) (free, error), use func(free) error) {
+	who := &c.each[c.came.Add(1)-1].Caller
 	for !c.over.Load() {
-		if err := turns.Try(context.Background(), &who.Caller, obtain, use); err != nil {
-			return err
+		if err := turns.Try(context.Background(), who, obtain, use); err != nil {
+			c.failed.CompareAndSwap(nil, &err)
+			return
 		}
 	}
-	return nil
 }
 
 func (c *crowd) obtain(ctx context.Context) (free, error) { return c.take(ctx, c.order.Key) }

@@ -35,7 +35,11 @@ func taking(order task.Order) (take, func(), error) {
 			return func(context.Context) error { mu.Unlock(); return nil }, nil
 		}, func() {}, nil
 	}
-	rdb := redis.NewClient(&redis.Options{Addr: order.Addr})
+	opt := &redis.Options{Addr: order.Addr}
+	if order.Light {
+		opt.PoolSize, opt.ReadBufferSize, opt.WriteBufferSize = 1, 4<<10, 4<<10
+	}
+	rdb := redis.NewClient(opt)
 	closed := func() { _ = rdb.Close() } // it has nothing to tell any more
 	switch order.Way {
 	case task.BSM:
