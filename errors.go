@@ -91,10 +91,8 @@ type ConflictError struct {
 
 	// TTL is the remaining lease of the holder, the remaining life of the waiter, or the time until the
 	// server has been up for long enough. It is negative if the key has no TTL, and so stays until it is deleted.
-	TTL time.Duration
-
-	// Left says that the holder has left the key, which is kept until the TTL is over: see [Lock.Leave].
-	Left bool
+	TTL  time.Duration
+	Left bool // the holder has left the key, which is kept until the TTL is over: see [Lock.Leave]
 
 	// Own says that the Obtain runs under the lock that holds the key: its context is derived from that lock's
 	// [Client.With] or [Lock.Context]. Such an Obtain would wait for its own lock, so it does not wait: see package
