@@ -59,8 +59,8 @@ func TestHeapOfWaiters(t *testing.T) {
 		travels time.Duration // how long a request is under way; in that time all the others go the short way
 		most    int
 	}{
-		"behind others":            {0, 1250},
-		"refused by the short way": {time.Millisecond, 1650},
+		"behind others":            {0, 1500},
+		"refused by the short way": {time.Millisecond, 1800},
 	} {
 		t.Run(name, func(t *testing.T) {
 			world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {

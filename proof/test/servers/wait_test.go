@@ -144,7 +144,10 @@ func intent(e *site) {
 
 // A lock is renewed for as long as the work takes. On a busy machine it may be lost, which is not what is looked at.
 func watchdog(e *site) {
-	const ttl = 6 * time.Second
+	ttl := 6 * time.Second
+	if e.lossy { // an Obtain waits for no answer longer than for its ttl
+		ttl = 15 * time.Second
+	}
 	err := redislock.ErrLockLost
 	for i := 0; i < 5 && errors.Is(err, redislock.ErrLockLost); i++ {
 		err = e.a.With(e.ctx, e.keys("a", "b"), ttl, nil, func(ctx context.Context) error {
