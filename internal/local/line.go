@@ -198,6 +198,19 @@ func (l *list) remove(w *Waiter) {
 	w.prev, w.next = nil, nil
 }
 
+// Hasten has all who wait look what there is to do.
+func (all *Lines) Hasten() {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	for _, l := range all.byKey {
+		for _, w := range []*Waiter{l.first, l.behind.head, l.beside.head} {
+			for ; w != nil; w = w.next {
+				w.notify()
+			}
+		}
+	}
+}
+
 // NeedsBlock reports whether the hold that a waiter is to have needs numbers for others as well: they wait behind it. The waiter
 // is nil if it stands in no line.
 func (all *Lines) NeedsBlock(w *Waiter) bool {

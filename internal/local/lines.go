@@ -197,19 +197,6 @@ func (all *Lines) LetGo(w *Waiter) {
 	}
 }
 
-// Hasten has all who wait look what there is to do.
-func (all *Lines) Hasten() {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	for _, l := range all.byKey {
-		for _, w := range []*Waiter{l.first, l.behind.head, l.beside.head} {
-			for ; w != nil; w = w.next {
-				w.notify()
-			}
-		}
-	}
-}
-
 // Quit has a waiter leave its line. It returns what the waiter was to do.
 func (all *Lines) Quit(w *Waiter) State {
 	all.mu.Lock()

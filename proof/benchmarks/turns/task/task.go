@@ -53,7 +53,7 @@ type Reading struct {
 	Failed string        `json:",omitempty"` // what went wrong
 	CPU    time.Duration // of the worker
 	Allocs uint64        // by the worker
-	Heap   uint64        // bytes that are in use at the moment; after a Start, before anybody had come
+	Heap   uint64        // bytes that are in use at the moment; after a Start that is Light, before anybody had come
 }
 
 // Failure is what went wrong.

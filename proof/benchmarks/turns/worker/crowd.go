@@ -21,7 +21,7 @@ type crowd struct {
 	all    sync.WaitGroup
 	failed atomic.Pointer[error]
 	each   []caller
-	empty  uint64 // the memory in use when it was made, before anybody had come
+	empty  uint64 // the memory in use before anybody had come, if it is to be light
 }
 
 // A caller is one of a crowd.
@@ -44,7 +44,9 @@ func gather(order task.Order) (*crowd, error) {
 	}
 	obtain, use := c.obtain, c.use // once: a waiter is to be weighed without what is made for its caller
 	come := func() { c.stay(obtain, use) }
-	c.empty = heap()
+	if order.Light {
+		c.empty = heap()
+	}
 	for range c.each {
 		c.all.Go(come)
 	}
