@@ -20,7 +20,9 @@ const (
 	ttl = time.Minute
 	// watchedTTL is that of locks that are watched. They are renewed at each third of it, which is longer than it takes to obtain
 	// all of them: so no renewal begins before they are counted.
-	watchedTTL = 1200 * time.Millisecond
+	watchedTTL = 900 * time.Millisecond
+	// renewed is how often each of them is renewed. The first time costs more than the others: the memory is cold then.
+	renewed = 4
 	// atOnce is how many callers obtain and release the locks that are watched.
 	atOnce = 32
 	// details are what a holder is known by.
@@ -181,9 +183,9 @@ func (s stage) turn(ctx context.Context, kind course.Kind, set []string, w way) 
 	return held.Release(ctx)
 }
 
-// renew holds as many watched locks as renewals are wanted, and then waits for so many.
+// renew holds so many watched locks, and waits until each of them is renewed a few times.
 func (s stage) renew(ctx context.Context, name string, ops int) (do func() (int, error), after func() error, err error) {
-	told := make(chan error, 10*ops)
+	told := make(chan error, 10*renewed*ops)
 	locks := newWatched(s.rdb, func(err error) { told <- err })
 	held := make([]*lock, ops)
 	err = each(ops, func(i int) (err error) {
@@ -192,12 +194,12 @@ func (s stage) renew(ctx context.Context, name string, ops int) (do func() (int,
 	})
 	do = func() (int, error) {
 		before := len(told)
-		for range before + ops {
+		for range before + renewed*ops {
 			if err := <-told; err != nil {
 				return 0, err
 			}
 		}
-		return ops, nil
+		return renewed * ops, nil
 	}
 	after = func() error {
 		defer locks.close()
