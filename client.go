@@ -59,6 +59,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/local"
 	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/proto"
+	"github.com/seed-14de3678/redislock/internal/rounds"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
@@ -70,7 +71,7 @@ type Client struct {
 	conn      *wire.Conn
 	hub       *listen.Hub
 	heard     func(message string) // of the hub
-	rounds    rounds               // of the waiters in line
+	rounds    rounds.Rounds        // of the waiters in line
 	local     local.Lines          // of the Obtains that wait behind one another
 	recycled  sync.Pool            // of *call
 	placement placement
@@ -102,7 +103,7 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 	c.heard = c.hub.Deliver
 	c.listenForBreaks()
 	c.placement = placementOf(c.conn)
-	c.rounds.begin(c)
+	c.rounds.Begin(c.conn, c.schedule)
 	c.local.Schedule = c.schedule
 	c.short = c.isShort()
 	return c

@@ -2,6 +2,7 @@ package redislock
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -9,8 +10,11 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/shown"
+	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 var (
@@ -263,3 +267,41 @@ func listed(keys []string) string {
 type endedError struct{ error }
 
 func (e *endedError) Unwrap() error { return e.error }
+
+// interrupted is the error of an operation if its context ended while it was under way.
+func interrupted(ctx context.Context, operation string, set keySet) error {
+	return fmt.Errorf("redislock: %s %s: %w: %w", operation, set, ErrUnknownOutcome, context.Cause(ctx))
+}
+
+// about is the error of an operation on a set; nil without one.
+func about(operation string, set keySet, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("redislock: %s %s: %w", operation, set, err)
+}
+
+// unsupported says so if the answer means that there are no locks on this server.
+func unsupported(answer redis.Error, err error) error {
+	why := "this server runs no scripts, without which there are no locks"
+	switch {
+	case wire.IsTooOld(answer):
+		why = "this server is too old, Redis 6.2 or later is needed"
+	case !wire.ForbidsScripts(answer):
+		return err
+	case redis.HasErrorPrefix(answer, "NOPERM"):
+		why = "this user of Redis may not run scripts, without which there are no locks"
+	}
+	return fmt.Errorf("%w: %s: %w", errors.ErrUnsupported, why, err)
+}
+
+// foreignFence is the error of a script that found something else where the fencing numbers of a key would stand; nil
+// for any other error. The script names the key by its place. The error has the whole name in Redis, with the prefix,
+// because that is where somebody has to look.
+func foreignFence(r *proto.Run, answer redis.Error) error {
+	name, kind, is := r.ForeignFence(answer.Error())
+	if !is {
+		return nil
+	}
+	return wire.Reworded(fmt.Sprintf("%q holds a %s that is no record of fencing numbers", name, kind), answer)
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/pace"
 	"github.com/seed-14de3678/redislock/internal/proto"
+	"github.com/seed-14de3678/redislock/internal/rounds"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
@@ -33,7 +34,7 @@ type standing struct {
 	waiter  *listen.Waiter // nil before it may stand in Redis
 	sharded bool           // of its channel
 	place   proto.Place
-	seat    seat // in the rounds, while it waits
+	seat    rounds.Seat // in the rounds, while it waits
 
 	// since and micros are the same moment on two clocks: since is before the server has answered, by our clock, and
 	// micros is when it answered, by the clock of the server. Zero: the server's clock is not known.
@@ -54,7 +55,7 @@ func (s *standing) enter(hub *listen.Hub, set keySet, owner *owners.Owner) {
 	s.askIn = maxTTL
 	id := owners.NewID() // not the one of the lock: others read it
 	s.waiter, s.sharded = hub.NewWaiter(id, set.keys), hub.Sharded()
-	s.waiter.Owner, s.seat.waiter, s.seat.set = owner, s.waiter, set
+	s.waiter.Owner, s.seat = owner, rounds.Seat{Waiter: s.waiter, Keys: set.keys, Lines: set.lines}
 }
 
 // stand asks, and waits in line if it has to, until it has the lock or ctx ends, which may be by Options.Wait. Before that it
@@ -148,12 +149,24 @@ func (o *obtaining) plan(ctx context.Context, asked clock.Moment, failed error) 
 	case s.subscribed && s.place.IsKnown():
 		s.failures = 0
 		o.client.local.Stands(o.behind, o.asked.conflict, asked)
-		o.client.rounds.take(&s.seat, asked, s.place, by, s.askIn)
+		o.client.rounds.Take(&s.seat, asked, s.place, by, s.askIn)
 	default:
 		s.failures = 0
-		s.waiter.AskAt(min(askAgain-rand.N(askAgain/8), s.askIn, by.left()))
+		s.waiter.AskAt(min(proto.AskAgain-rand.N(proto.AskAgain/8), s.askIn, by.Left()))
 	}
 	return nil
+}
+
+// blockerOf reads a conflict that has just been answered.
+func blockerOf(c *ConflictError) rounds.Blocker {
+	if c == nil || c.Mode == ModeRestarted {
+		return rounds.Blocker{}
+	}
+	b := rounds.Blocker{Key: c.Key}
+	if c.TTL >= 0 && c.Mode != ModeQueue {
+		b.Over = clock.Now().Add(c.TTL + clock.AfterEnd)
+	}
+	return b
 }
 
 // pause is how long to wait after a failure. A waiter that stands in line goes on until ctx ends; one that does not yet
@@ -226,7 +239,7 @@ var askNow = turn{}
 // why.
 func (o *obtaining) listen(ctx context.Context) (turn, error) {
 	s := o.line
-	defer o.client.rounds.leave(&s.seat)
+	defer o.client.rounds.Leave(&s.seat)
 	o.beginsToWait(ctx)
 	if !s.subscribed && !clock.Now().Precedes(s.subscribeAt) {
 		s.waiter.Subscribe()

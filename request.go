@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/internal/count"
+	"github.com/seed-14de3678/redislock/internal/local"
 	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/wire"
@@ -287,19 +289,6 @@ func (r *call) short() error {
 	return nil
 }
 
-// interrupted is the error of an operation if its context ended while it was under way.
-func interrupted(ctx context.Context, operation string, set keySet) error {
-	return fmt.Errorf("redislock: %s %s: %w: %w", operation, set, ErrUnknownOutcome, context.Cause(ctx))
-}
-
-// about is the error of an operation on a set; nil without one.
-func about(operation string, set keySet, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("redislock: %s %s: %w", operation, set, err)
-}
-
 // fault turns the error of a call into the one that callers see. It has a sentinel if there is one for the fact, and no
 // details that only the authors of a script can read. A server may have executed the call and refuse to say which replicas
 // have it, because the user lacks the right to ask.
@@ -307,7 +296,7 @@ func (r *call) fault(executed bool) error {
 	kind, err := wire.Classify(r.Err), r.Err
 	if answer, ok := errors.AsType[redis.Error](err); ok {
 		err = wire.NewServerError(answer)
-		if foreign := foreignFence(r, answer); foreign != nil {
+		if foreign := foreignFence(&r.run, answer); foreign != nil {
 			err = foreign
 		}
 		if strings.HasPrefix(answer.Error(), "CROSSSLOT") {
@@ -324,27 +313,38 @@ func (r *call) fault(executed bool) error {
 	return err
 }
 
-// unsupported says so if the answer means that there are no locks on this server.
-func unsupported(answer redis.Error, err error) error {
-	why := "this server runs no scripts, without which there are no locks"
-	switch {
-	case wire.IsTooOld(answer):
-		why = "this server is too old, Redis 6.2 or later is needed"
-	case !wire.ForbidsScripts(answer):
-		return err
-	case redis.HasErrorPrefix(answer, "NOPERM"):
-		why = "this user of Redis may not run scripts, without which there are no locks"
-	}
-	return fmt.Errorf("%w: %s: %w", errors.ErrUnsupported, why, err)
+// A carrying is the part of a Release that may give its keys to the next Obtain of the Client.
+type carrying struct {
+	from  any             // the lock
+	line  *local.Line     // of the Obtains; nil: there is none, or the first try was sent
+	after <-chan struct{} // closed when the hooks know that the lock has ended; nil without hooks
+	to    *local.Waiter   // to whom a try that is under way gives them
+	may   bool            // some try may
 }
 
-// foreignFence is the error of a script that found something else where the fencing numbers of a key would stand; nil
-// for any other error. The script names the key by its place. The error has the whole name in Redis, with the prefix,
-// because that is where somebody has to look.
-func foreignFence(r *call, answer redis.Error) error {
-	name, kind, is := r.run.ForeignFence(answer.Error())
-	if !is {
-		return nil
+// choose has a Release give its keys to the next Obtain, if it may. Only its first try does: an answer to a later one would
+// not say which of them has given the keys.
+func (r *call) choose(may bool) {
+	line := r.gives.line
+	if r.gives.line = nil; line == nil || !may {
+		r.run.Give(nil)
+		return
 	}
-	return wire.Reworded(fmt.Sprintf("%q holds a %s that is no record of fencing numbers", name, kind), answer)
+	if w := line.Choose(r.gives.from, r.gives.after); w != nil {
+		r.run.Give(&w.Next)
+		r.gives.to, r.Alone = w, true
+	}
+}
+
+// given tells the next Obtain what a try has done that was to give it the keys. mayCome is that of After.
+func (r *call) given(mayCome bool) {
+	to := r.gives.to
+	r.gives.to = nil
+	if numbers, is := r.run.IsGiven(r.Reply); is && r.Err == nil {
+		to.Give(local.Grant{Sent: r.Sent, Numbers: numbers})
+		runtime.Gosched() // the next one goes on first, because others wait for it
+		return
+	}
+	known := r.Err == nil && proto.IsAnswer(r.Reply) || r.Err != nil && wire.Classify(r.Err) == wire.Passing
+	to.Refuse(mayCome || !known) // a script that has failed may have given some of them before
 }

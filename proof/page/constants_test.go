@@ -61,7 +61,7 @@ func TestConstants(t *testing.T) {
 func constantsOfGo(t *testing.T) (found []string) {
 	t.Helper()
 	for _, folder := range []string{
-		".", "internal/clock", "internal/lease", "internal/listen", "internal/owners", "internal/pace", "internal/proto", "internal/wire",
+		".", "internal/clock", "internal/lease", "internal/listen", "internal/owners", "internal/pace", "internal/proto", "internal/rounds", "internal/wire",
 		"quorum", "multi", "reentrant", "election", "redislockgocron",
 	} {
 		for _, name := range glob(t, folder, "*.go") {

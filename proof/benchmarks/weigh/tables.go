@@ -66,7 +66,7 @@ var parts = []part{
 	},
 	{
 		name:  "the line",
-		files: []string{"line.go", "round.go"}, packages: []string{"listen"},
+		files: []string{"line.go"}, packages: []string{"listen", "rounds"},
 	},
 	{
 		name:  "the lease",
@@ -74,7 +74,7 @@ var parts = []part{
 	},
 	{
 		name:  "errors, hooks, metrics",
-		files: []string{"errors.go", "hooks.go", "events.go"}, packages: []string{"count", "serial"},
+		files: []string{"errors.go", "hooks.go"}, packages: []string{"count", "serial"},
 	},
 }
 

@@ -1,4 +1,6 @@
-package redislock
+// Package rounds asks again for the waiters of one Client that stand in line and have heard nothing, for all of them together. It
+// also says which of them ask by themselves all the same.
+package rounds
 
 import (
 	"cmp"
@@ -19,17 +21,12 @@ import (
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
-// The waiters of one Client ask again together as long as they have heard nothing. This file says for which of them the
-// Client asks, and which ask by themselves all the same.
-
 const (
-	// askAgain is how often a waiter asks again, less a jitter, whatever it hears or does not.
-	askAgain = proto.AskAgain
 	// roundEvery is how much time lies between two rounds, less a jitter.
-	roundEvery = askAgain * 7 / 8
+	roundEvery = proto.AskAgain * 7 / 8
 	// stillFresh is the greatest age of a waiter's latest answer at which a round passes it over: so no waiter is
-	// without an answer for longer than askAgain.
-	stillFresh = askAgain - roundEvery
+	// without an answer for longer than proto.AskAgain.
+	stillFresh = proto.AskAgain - roundEvery
 	// roundSoon is how soon another round follows one that has failed, for the waiters that it has not reached.
 	roundSoon = time.Second
 	// longestUnconfirmed is when a waiter that no round has reached asks by itself, less a jitter: in time before it
@@ -46,28 +43,29 @@ const (
 	askApart = time.Millisecond
 )
 
-// Rounds ask together for the waiters of one Client that stand in line and have heard nothing, every now and then. They
-// are safe for concurrent use.
-type rounds struct {
-	client  *Client
-	entry   clock.Entry
-	endings endings
+// Rounds ask together for the waiters of one Client, every now and then. They are safe for concurrent use.
+type Rounds struct {
+	conn     *wire.Conn
+	schedule *clock.Schedule
+	entry    clock.Entry
+	endings  endings
 
 	mu      sync.Mutex
-	seats   []*seat
+	seats   []*Seat
 	planned bool         // it is in the schedule
 	next    clock.Moment // when the next one is, if it is planned
 	split   bool         // the server takes only keys of one slot together, although the Redis client is for one server
 	told    clock.Moment // when the latest waiter asks that was told to
 }
 
-// A seat is the place of one waiter in the rounds. It is guarded by their mutex.
-type seat struct {
-	waiter *listen.Waiter
-	set    keySet
+// A Seat is the place of one waiter in the rounds. It is guarded by their mutex.
+type Seat struct {
+	Waiter *listen.Waiter
+	Keys   []string
+	Lines  []string    // beside the keys
 	place  proto.Place // in line
 	heard  int         // its subscription
-	blocker
+	Blocker
 
 	index     int // among the seats, from 1; 0: it does not sit
 	times     int // how often it has sat down
@@ -76,30 +74,30 @@ type seat struct {
 	confirmed clock.Moment // a moment before it did, or before a round that was answered
 }
 
-// begin has them ask for the waiters of the Client.
-func (r *rounds) begin(c *Client) {
-	r.client, r.entry.Task = c, r
+// Begin has them ask for the waiters of one Client.
+func (r *Rounds) Begin(conn *wire.Conn, schedule *clock.Schedule) {
+	r.conn, r.schedule, r.entry.Task = conn, schedule, r
 	r.endings.rounds, r.endings.entry.Task = r, &r.endings
 }
 
-// take gives a seat to a waiter that has asked by itself and is to ask again after wait. It sits there until it leaves.
-func (r *rounds) take(s *seat, asked clock.Moment, place proto.Place, by blocker, wait time.Duration) {
-	heard := s.waiter.AskLate(wait, longestUnconfirmed-rand.N(askAgain/4))
+// Take gives a seat to a waiter that has asked by itself and is to ask again after wait. It sits there until it leaves.
+func (r *Rounds) Take(s *Seat, asked clock.Moment, place proto.Place, by Blocker, wait time.Duration) {
+	heard := s.Waiter.AskLate(wait, longestUnconfirmed-rand.N(proto.AskAgain/4))
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s.place, s.heard, s.blocker = place, heard, by
+	s.place, s.heard, s.Blocker = place, heard, by
 	s.underWay, s.asked, s.confirmed = false, asked, asked
 	s.times++
 	r.seats = append(r.seats, s)
 	s.index = len(r.seats)
 	if !r.planned {
-		r.planLocked(clock.Now(), roundEvery-rand.N(askAgain/16))
+		r.planLocked(clock.Now(), roundEvery-rand.N(proto.AskAgain/16))
 	}
 	r.endings.noteLocked(by.behind())
 }
 
-// leave takes a waiter off its seat, if it has one. The result of a round that is under way is not for it any more.
-func (r *rounds) leave(s *seat) {
+// Leave takes a waiter off its seat, if it has one. The result of a round that is under way is not for it any more.
+func (r *Rounds) Leave(s *Seat) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s.index == 0 {
@@ -112,31 +110,31 @@ func (r *rounds) leave(s *seat) {
 	s.index = 0
 }
 
-func (r *rounds) planLocked(at clock.Moment, wait time.Duration) {
+func (r *Rounds) planLocked(at clock.Moment, wait time.Duration) {
 	r.next = at.Add(wait)
-	r.planned = r.client.schedule.Put(&r.entry, r.next, 0)
+	r.planned = r.schedule.Put(&r.entry, r.next, 0)
 }
 
 // Run asks for every waiter whose latest answer is not fresh any more.
-func (r *rounds) Run(at clock.Moment) {
+func (r *Rounds) Run(at clock.Moment) {
 	r.mu.Lock()
 	r.planned = false
 	if len(r.seats) == 0 {
 		r.mu.Unlock()
 		return
 	}
-	r.planLocked(at, roundEvery-rand.N(askAgain/16))
+	r.planLocked(at, roundEvery-rand.N(proto.AskAgain/16))
 	r.endings.lookLocked(at)
-	var due []*seat
+	var due []*Seat
 	for _, s := range r.seats {
 		if !s.underWay && at.Since(s.confirmed) > stillFresh {
 			due = append(due, s)
 		}
 	}
-	slices.SortFunc(due, func(a, b *seat) int { return cmp.Compare(a.asked.Mono, b.asked.Mono) })
+	slices.SortFunc(due, func(a, b *Seat) int { return cmp.Compare(a.asked.Mono, b.asked.Mono) })
 	alone := min(aloneInRound, len(due))
 	for _, s := range due[:alone] {
-		s.waiter.AskIn(0)
+		s.Waiter.AskIn(0)
 	}
 	groups := r.groupsLocked(due[alone:])
 	r.mu.Unlock()
@@ -146,13 +144,13 @@ func (r *rounds) Run(at clock.Moment) {
 }
 
 // groupsLocked makes the groups of a round. Waiters for the same key stand together there, in their order.
-func (r *rounds) groupsLocked(due []*seat) map[string]*group {
-	slices.SortFunc(due, func(a, b *seat) int {
-		return cmp.Or(strings.Compare(a.set.keys[0], b.set.keys[0]), a.place.Compare(b.place))
+func (r *Rounds) groupsLocked(due []*Seat) map[string]*group {
+	slices.SortFunc(due, func(a, b *Seat) int {
+		return cmp.Or(strings.Compare(a.Keys[0], b.Keys[0]), a.place.Compare(b.place))
 	})
 	groups := make(map[string]*group)
 	for _, s := range due {
-		at := r.whereLocked(s.set.keys[0])
+		at := r.whereLocked(s.Keys[0])
 		g := groups[at]
 		if g == nil {
 			g = &group{rounds: r}
@@ -165,11 +163,11 @@ func (r *rounds) groupsLocked(due []*seat) map[string]*group {
 }
 
 // whereLocked names the place of a key: keys in the same place can stand in one call.
-func (r *rounds) whereLocked(key string) string {
+func (r *Rounds) whereLocked(key string) string {
 	switch {
-	case r.client.placement == anywhere && !r.split:
+	case r.conn.Kind() == wire.Single && !r.split:
 		return ""
-	case r.client.placement == bySlot && !r.client.conn.Wrapped():
+	case r.conn.Kind() == wire.Cluster && !r.conn.Wrapped():
 		return strconv.Itoa(int(slot.Of(key)))
 	}
 	if !slot.IsTagged(key) {
@@ -181,19 +179,19 @@ func (r *rounds) whereLocked(key string) string {
 // A group of a round asks for the waiters that have their keys in the same place, with one call after the other: a
 // server does not have all of them to do at once.
 type group struct {
-	rounds *rounds
+	rounds *Rounds
 	asked  []sitting // the waiters of the call under way
 	rest   []sitting
 }
 
 // A sitting is one time that a waiter has sat down.
 type sitting struct {
-	*seat
+	*Seat
 	times int
 }
 
 // isLocked reports whether the waiter sits there still.
-func (s sitting) isLocked() bool { return s.index > 0 && s.seat.times == s.times }
+func (s sitting) isLocked() bool { return s.index > 0 && s.Seat.times == s.times }
 
 // next makes the next call of the group, if somebody is left in it.
 func (g *group) next() {
@@ -202,8 +200,14 @@ func (g *group) next() {
 	g.rounds.mu.Unlock()
 	if c != nil {
 		c.Then = func(*wire.Call) { g.answered(c) }
-		g.rounds.client.conn.Start(&c.Call)
+		g.rounds.conn.Start(&c.Call)
 	}
+}
+
+// A call is a request for the waiters.
+type call struct {
+	wire.Call
+	run proto.Run
 }
 
 // callLocked prepares the request for as many waiters as one call may ask for; it returns nil if no waiter is left.
@@ -212,19 +216,20 @@ func (g *group) callLocked() *call {
 	g.asked = nil
 	for ; len(g.rest) > 0; g.rest = g.rest[1:] {
 		if s := g.rest[0]; s.isLocked() {
-			if len(g.asked) > 0 && q.Size()+len(s.set.keys) > fullRound {
+			if len(g.asked) > 0 && q.Size()+len(s.Keys) > fullRound {
 				break
 			}
-			q.Add(s.waiter.ID, s.place, s.set.keys, s.set.lines)
+			q.Add(s.Waiter.ID, s.place, s.Keys, s.Lines)
 			g.asked = append(g.asked, s)
 		}
 	}
 	if len(g.asked) == 0 {
 		return nil
 	}
-	r := new(call)
-	q.Fill(&r.run)
-	return r.begins(context.Background())
+	c := new(call)
+	q.Fill(&c.run)
+	c.Wish = wire.Wish{Script: c.run.Script(), Context: context.Background(), Keys: c.run.Keys(), Run: &c.run}
+	return c
 }
 
 // answered takes in the outcome of a call.
@@ -246,7 +251,7 @@ func (g *group) answered(c *call) {
 	case c.Err == nil || wire.Classify(err) == wire.Final: // a right is missing, for example: then each says so by itself
 		for _, s := range g.asked {
 			if s.underWay = false; s.isLocked() {
-				s.waiter.AskIn(r.apartLocked())
+				s.Waiter.AskIn(r.apartLocked())
 			}
 		}
 	default:
@@ -257,7 +262,7 @@ func (g *group) answered(c *call) {
 }
 
 // confirmedLocked takes in that waiters stand where they stood, apart from some that have to ask.
-func (r *rounds) confirmedLocked(asked []sitting, sent clock.Moment, micros int64, asks map[int]time.Duration) {
+func (r *Rounds) confirmedLocked(asked []sitting, sent clock.Moment, micros int64, asks map[int]time.Duration) {
 	for i, s := range asked {
 		if !s.isLocked() {
 			continue
@@ -266,13 +271,13 @@ func (r *rounds) confirmedLocked(asked []sitting, sent clock.Moment, micros int6
 		in, has := asks[i]
 		switch {
 		case has && in == 0:
-			s.waiter.AskIn(r.apartLocked())
+			s.Waiter.AskIn(r.apartLocked())
 			continue
 		case has:
-			s.waiter.AskIn(in + clock.AfterEnd)
+			s.Waiter.AskIn(in + clock.AfterEnd)
 		}
 		s.confirmed = sent
-		s.waiter.Confirm(s.heard, listen.Confirmation{Sent: sent, Micros: micros}, longestUnconfirmed-rand.N(askAgain/4))
+		s.Waiter.Confirm(s.heard, listen.Confirmation{Sent: sent, Micros: micros}, longestUnconfirmed-rand.N(proto.AskAgain/4))
 	}
 }
 
@@ -289,7 +294,7 @@ func (g *group) failedLocked() {
 
 // apartLocked is when the next waiter asks that was told to. Not all of them ask at once: if a server has lost its data
 // they may be all the waiters of the Client.
-func (r *rounds) apartLocked() time.Duration {
+func (r *Rounds) apartLocked() time.Duration {
 	at := clock.Now()
 	next := r.told.Add(askApart)
 	if r.told == (clock.Moment{}) || !at.Precedes(next) {
@@ -297,8 +302,8 @@ func (r *rounds) apartLocked() time.Duration {
 		return 0
 	}
 	r.told = next
-	if wait := at.Until(r.told); wait < askAgain/2 {
+	if wait := at.Until(r.told); wait < proto.AskAgain/2 {
 		return wait
 	}
-	return rand.N(askAgain / 2)
+	return rand.N(proto.AskAgain / 2)
 }

@@ -1,4 +1,4 @@
-package redislock
+package rounds
 
 import (
 	"math/rand/v2"
@@ -18,53 +18,41 @@ const (
 	nextBehind = 10 * time.Millisecond
 )
 
-// left is how long its lease runs still, and a little more.
-func (b blocker) left() time.Duration {
-	if b.over == (clock.Moment{}) {
-		return maxTTL
+// Left is how long its lease runs still, and a little more.
+func (b Blocker) Left() time.Duration {
+	if b.Over == (clock.Moment{}) {
+		return clock.Longest
 	}
 	return clock.Now().Until(b.behind())
 }
 
 // behind is when a waiter asks that is not the first; zero if nobody knows.
-func (b blocker) behind() clock.Moment {
-	if b.over == (clock.Moment{}) {
-		return b.over
+func (b Blocker) behind() clock.Moment {
+	if b.Over == (clock.Moment{}) {
+		return b.Over
 	}
-	return b.over.Add(behindFirst + rand.N(behindFirst))
+	return b.Over.Add(behindFirst + rand.N(behindFirst))
 }
 
 // Endings look when leases are over that are in the way of waiters of one Client. The mutex of the rounds guards them.
 // The rounds look as well: a lease that ends after the next round is for that round.
 type endings struct {
-	rounds  *rounds
+	rounds  *Rounds
 	entry   clock.Entry
 	planned clock.Moment // zero: it is not in the schedule
 }
 
-// A blocker is what was in the way of a waiter when it asked.
-type blocker struct {
-	key  string       // zero: nobody knows
-	over clock.Moment // when its lease is over; zero: nobody knows, as with another waiter
-}
-
-// blockerOf reads a conflict that has just been answered.
-func blockerOf(c *ConflictError) blocker {
-	if c == nil || c.Mode == ModeRestarted {
-		return blocker{}
-	}
-	b := blocker{key: c.Key}
-	if c.TTL >= 0 && c.Mode != ModeQueue {
-		b.over = clock.Now().Add(c.TTL + clock.AfterEnd)
-	}
-	return b
+// A Blocker is what was in the way of a waiter when it asked.
+type Blocker struct {
+	Key  string       // zero: nobody knows
+	Over clock.Moment // when its lease is over; zero: nobody knows, as with another waiter
 }
 
 // noteLocked takes note of when to look.
 func (e *endings) noteLocked(at clock.Moment) {
 	if at != (clock.Moment{}) && at.Precedes(e.rounds.next) && (e.planned == (clock.Moment{}) || at.Precedes(e.planned)) {
 		e.planned = at
-		e.rounds.client.schedule.Put(&e.entry, at, 0)
+		e.rounds.schedule.Put(&e.entry, at, 0)
 	}
 }
 
@@ -80,24 +68,24 @@ func (e *endings) Run(at clock.Moment) {
 // that waiter is refused for another key, or hears nothing soon, the next one asks. Nobody asks behind a waiter that
 // another waiter kept out: that other one is alive.
 func (e *endings) lookLocked(at clock.Moment) {
-	latest, first, queued := make(map[string]*seat), make(map[string]*seat), make(map[string]clock.Moment)
+	latest, first, queued := make(map[string]*Seat), make(map[string]*Seat), make(map[string]clock.Moment)
 	for _, s := range e.rounds.seats {
-		if s.over == (clock.Moment{}) {
-			queued[s.key] = queued[s.key].Later(s.asked)
-		} else if l := latest[s.key]; l == nil || l.asked.Precedes(s.asked) {
-			latest[s.key] = s
+		if s.Over == (clock.Moment{}) {
+			queued[s.Key] = queued[s.Key].Later(s.asked)
+		} else if l := latest[s.Key]; l == nil || l.asked.Precedes(s.asked) {
+			latest[s.Key] = s
 		}
-		if f := first[s.key]; f == nil || s.place.Compare(f.place) < 0 {
-			first[s.key] = s
+		if f := first[s.Key]; f == nil || s.place.Compare(f.place) < 0 {
+			first[s.Key] = s
 		}
 	}
 	for key, s := range latest {
 		switch {
-		case !at.Reached(s.over):
+		case !at.Reached(s.Over):
 			e.noteLocked(s.behind())
-		case queued[key] == (clock.Moment{}) || queued[key].Precedes(s.over):
-			first[key].blocker = blocker{}
-			first[key].waiter.AskIn(0)
+		case queued[key] == (clock.Moment{}) || queued[key].Precedes(s.Over):
+			first[key].Blocker = Blocker{}
+			first[key].Waiter.AskIn(0)
 			e.noteLocked(at.Add(nextBehind))
 		}
 	}
