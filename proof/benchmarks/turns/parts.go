@@ -56,7 +56,7 @@ func crowds(ctx context.Context, b *bench, r *report) error {
 		}
 		claimed := n == 8 || n == 64
 		if claimed {
-			scenes = append(scenes, scene{version: before, way: task.InLine, callers: n})
+			scenes = append(scenes, scene{version: before, way: task.InLine, callers: n}, scene{way: task.Least, callers: n})
 		}
 		all, load, err := b.play(ctx, r.plan(150*time.Millisecond), scenes...)
 		if err != nil {
@@ -67,10 +67,13 @@ func crowds(ctx context.Context, b *bench, r *report) error {
 			continue
 		}
 		r.load = load
-		bsm, inLine, passing, was := all[0], all[2], all[3], all[4]
+		bsm, inLine, passing, was, least := all[0], all[2], all[3], all[4], all[5]
+		r.shown = append(r.shown, shown{fmt.Sprintf("%d callers of one process, hold 0", n), []played{bsm, least, inLine, passing}})
 		what := fmt.Sprintf("%d callers, hold 0: turns ÷ %s", n, bsm.Name)
 		r.atLeast(2, what, measure.OnWall, times(was, bsm), times(inLine, bsm))
 		r.atLeast(8, what+", with PassOn", measure.OnWall, unknown, times(passing, bsm))
+		what = fmt.Sprintf("%d callers, hold 0: turns ÷ those with the least script that hands a key on", n)
+		r.atLeast(.8, what, measure.OnWall, times(was, least), times(inLine, least))
 		what = fmt.Sprintf("%d callers, hold 0: commands a turn", n)
 		r.atMost(1.1, what, measure.Count, measure.OnCounts, was.Spread(measure.Calls), inLine.Spread(measure.Calls))
 		r.atMost(.1, what+", with PassOn", measure.Count, measure.OnCounts, unknown, passing.Spread(measure.Calls))
@@ -145,9 +148,10 @@ func polls(ctx context.Context, b *bench, r *report) (err error) {
 func delayed(ctx context.Context, b *bench, r *report) (err error) {
 	s := scene{callers: 8, delayed: true}
 	var all []played
-	if all, r.load, err = b.play(ctx, r.plan(400*time.Millisecond), s.was(task.InLine), s.by(task.InLine), s.by(task.Passing)); err != nil {
+	if all, r.load, err = b.play(ctx, r.plan(400*time.Millisecond), s.was(task.InLine), s.by(task.InLine), s.by(task.Passing), s.by(task.Least)); err != nil {
 		return err
 	}
+	r.shown = append(r.shown, shown{"8 callers of one process, hold 0, 1 ms more to the server", all[1:]})
 	const what = "1 ms more to the server, 8 callers, hold 0: turns ÷ before"
 	r.atLeast(1.6, what, measure.OnWall, measure.Exactly(1), times(all[1], all[0]))
 	r.atLeast(5, what+", with PassOn", measure.OnWall, unknown, times(all[2], all[0]))

@@ -21,7 +21,8 @@ const (
 	Once    Way = "once" // one attempt
 	BSM     Way = "bsm/redislock"
 	Rueidis Way = "rueidislock"
-	Mutex   Way = "a mutex" // in the memory of the worker, without Redis
+	Least   Way = "the least script" // one that hands the key on: see least.lua
+	Mutex   Way = "a mutex"          // in the memory of the worker, without Redis
 )
 
 // An Act is what a worker is told to do.

@@ -44,6 +44,8 @@ func taking(order task.Order) (take, func(), error) {
 	switch order.Way {
 	case task.BSM:
 		return byBSM(rdb, order.Interval), closed, nil
+	case task.Least:
+		return (&leastLine{rdb: rdb}).take, closed, nil
 	case task.InLine:
 		return ours(rdb, closed, &redislock.Options{Queue: true})
 	case task.Passing:

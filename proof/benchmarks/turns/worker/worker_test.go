@@ -55,7 +55,7 @@ func TestWays(t *testing.T) {
 	t.Parallel()
 	redistest.Need(t, "redis-server")
 	server := redistest.Start(t, redistest.Redis)
-	for _, way := range []task.Way{task.BSM, task.Rueidis, task.InLine, task.Passing, task.Polling, task.Once, task.Mutex} {
+	for _, way := range []task.Way{task.BSM, task.Rueidis, task.InLine, task.Passing, task.Polling, task.Once, task.Least, task.Mutex} {
 		t.Run(string(way), func(t *testing.T) {
 			t.Parallel()
 			w := tell(t)
