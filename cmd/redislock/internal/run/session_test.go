@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,6 +45,35 @@ func TestSessionStuck(t *testing.T) {
 					t.Errorf("taken for stuck after %v, want %v to %v", got, tt.least, tt.most)
 				}
 			})
+		})
+	}
+}
+
+// Why the command is ended is said once, and only of one that was started and has not ended: of another it would not be true.
+func TestSessionTellsTheEnd(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		heard []message
+		want  string
+	}{
+		"it runs":         {[]message{{Say: sayStarted, Group: 7}, {Say: sayLate}, {Say: sayLate}}, "redislock run: the command is ended: the lease ends soon, and no renewal was confirmed\n"},
+		"it never ran":    {heard: []message{{Say: sayLate}}},
+		"it has ended":    {heard: []message{{Say: sayStarted, Group: 7}, {Say: sayEnded}, {Say: sayLate}}},
+		"it cannot begin": {heard: []message{{Say: sayFailed, Text: "no such file", Status: 127}, {Say: sayLate}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var said strings.Builder
+			tell := newTeller(&said)
+			v := &session{tell: tell, hold: &hold{}}
+			for _, m := range tt.heard {
+				v.hear(m)
+			}
+			tell.end()
+			<-tell.done
+			if got := said.String(); got != tt.want {
+				t.Errorf("said %q, want %q", got, tt.want)
+			}
 		})
 	}
 }
