@@ -100,8 +100,8 @@ func (conn *Conn) Send(ctx context.Context, c *Call, b Bound, patience time.Dura
 func (conn *Conn) await(ctx context.Context, c *Call, within, patience time.Duration) End {
 	var t *timeout
 	if c.Bounded {
-		t = conn.newTimeout()
-		defer conn.giveBack(t)
+		t = c.limited()
+		defer t.clear()
 		t.set(nil, c, c.Began.Mono+within)
 	}
 	for {
@@ -140,8 +140,8 @@ func (conn *Conn) waitLonger(ctx context.Context, c *Call, patience time.Duratio
 	if c.halt(ctx, waitingForSlot) {
 		return Settled
 	}
-	t := conn.newTimeout()
-	defer conn.giveBack(t)
+	t := c.limited()
+	defer t.clear()
 	if c.settles(t, c.Gone.Mono+patience/2) {
 		return Settled
 	}

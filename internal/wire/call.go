@@ -105,7 +105,7 @@ type progress struct {
 	byCaller bool // its caller has done the sending, and finds the outcome when it comes back
 
 	connecting atomic.Pointer[tryContext] // the try that is under way, if it is bounded; else nil
-	dials      *timeout                   // of a bounded try, if the caller does the sending; else nil
+	limit      *timeout                   // of its caller; nil before it needs one
 	failed     atomic.Pointer[error]      // why the latest try failed that did
 	unused     chan struct{}              // that the latest bounded try has not closed, for the next one
 	heard      atomic.Int64               // Moment.Mono of the latest try that the server answered; 0: none
@@ -122,7 +122,15 @@ const (
 // Reset makes a call new again. The caller that waited for it must have taken its outcome, so that nobody else has the
 // call any more.
 func (c *Call) Reset() {
-	*c = Call{progress: progress{done: c.done, unused: c.unused}}
+	*c = Call{progress: progress{done: c.done, unused: c.unused, limit: c.limit}}
+}
+
+// limited returns the timeout of the caller.
+func (c *Call) limited() *timeout {
+	if c.limit == nil {
+		c.limit = new(timeout)
+	}
+	return c.limit
 }
 
 // IsUnanswered reports whether an earlier try may have been executed.

@@ -44,7 +44,6 @@ type Conn struct {
 	tries   int     // for each call
 
 	timeouts timeouts
-	spare    sync.Pool // of *timeout
 
 	identity any // the Redis client itself, if it can be compared
 

@@ -68,8 +68,7 @@ func (l *lane) send(c *Call, inline bool) {
 		}
 		c.byCaller = true
 		if c.Bounded {
-			c.dials = c.conn.newTimeout()
-			defer c.conn.giveBack(c.dials)
+			defer c.limited().clear()
 		}
 		if next := l.run(c); next != nil {
 			l.start(job{batch: next})

@@ -149,9 +149,9 @@ func (s *single) beginTry() {
 		s.try.bounded, s.try.done = true, c.unused
 		c.Context = &s.try
 		c.connecting.Store(&s.try)
-		if c.dials != nil {
+		if c.byCaller {
 			c.Began = c.Sent
-			c.dials.set(&s.try, nil, c.Sent.Mono+overdue)
+			c.limit.set(&s.try, nil, c.Sent.Mono+overdue)
 		}
 		if c.IsAbandoned() {
 			s.try.end(errNoConnection)
@@ -170,12 +170,11 @@ func (s *single) endTry() {
 	if c.Bounded {
 		c.unused = s.try.leave()
 		c.connecting.Store(nil)
-		c.dials = nil
 	}
 }
 
 // A timeout ends the wait of a caller, or the try of a caller that does the sending itself, if it is not cleared in
-// time. It is used for one call after the other, and its timer is not stopped in between, but finds out when it fires
+// time. A call keeps it when it is used again, and its timer is not stopped in between, but finds out when it fires
 // that there is nothing to do. To set and stop a timer for each call wakes other threads, and costs more than all else
 // that this package does for the call.
 type timeout struct {
@@ -186,20 +185,6 @@ type timeout struct {
 	over  bool
 	try   *tryContext // that ends then
 	call  *Call       // whose caller is to look then
-}
-
-// newTimeout takes a timeout that was used before, if there is one. It is given back with giveBack.
-func (conn *Conn) newTimeout() *timeout {
-	if t, ok := conn.spare.Get().(*timeout); ok {
-		return t
-	}
-	return new(timeout)
-}
-
-// giveBack clears a timeout, and keeps it for the next call.
-func (conn *Conn) giveBack(t *timeout) {
-	t.clear()
-	conn.spare.Put(t)
 }
 
 // clear has nothing happen any more.

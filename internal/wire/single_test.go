@@ -16,7 +16,7 @@ func TestTimeoutOfTries(t *testing.T) {
 			synctest.Wait()
 			return try.Err() != nil
 		}
-		to := new(Conn).newTimeout()
+		to := new(timeout)
 		for round := range 3 {
 			var quick, slow tryContext
 			to.set(&quick, nil, clock.Now().Mono+overdue)
@@ -63,7 +63,7 @@ func TestTriesShareAChannel(t *testing.T) {
 // A timeout tells its caller when the time is over that was set last, be it earlier or later than the one before.
 func TestTimeoutTells(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		to, c := new(Conn).newTimeout(), &Call{progress: progress{done: make(chan struct{}, 1)}}
+		to, c := new(timeout), &Call{progress: progress{done: make(chan struct{}, 1)}}
 		for _, within := range []time.Duration{time.Second, time.Minute, time.Millisecond, time.Second} {
 			began := time.Now()
 			to.set(nil, c, clock.Now().Mono+time.Hour)
