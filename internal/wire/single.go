@@ -204,9 +204,13 @@ func (t *timeout) set(try *tryContext, c *Call, until time.Duration) {
 	}
 }
 
+// longestTimer is how long a timer runs at most. One that is of no use any more keeps the timeout in memory until it fires.
+const longestTimer = 5 * time.Second
+
 func (t *timeout) startLocked() {
-	t.fires = t.until
-	after := max(t.until-clock.Now().Mono, 0)
+	at := clock.Now().Mono
+	t.fires = min(t.until, at+longestTimer)
+	after := max(t.fires-at, 0)
 	if t.timer == nil {
 		t.timer = time.AfterFunc(after, t.fire)
 	} else {

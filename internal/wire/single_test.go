@@ -84,6 +84,20 @@ func TestTimeoutTells(t *testing.T) {
 	})
 }
 
+// A timeout of a long time that is of no use any more has no timer soon.
+func TestTimeoutRests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		to := new(timeout)
+		to.set(nil, new(Call), clock.Now().Mono+time.Hour)
+		to.clear()
+		time.Sleep(longestTimer)
+		synctest.Wait()
+		if to.timer.Stop() {
+			t.Error("its timer still runs")
+		}
+	})
+}
+
 // A caller that is told to look although there is nothing waits on, whatever it waits for.
 func TestCallerLooksInVain(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -19,6 +19,9 @@ import (
 // ttl is how long a lock lives: longer than anything that is measured.
 const ttl = time.Minute
 
+// small is the size of the buffers of a connection that is to weigh little.
+const small = 4 << 10
+
 // stall is after what time a caller of rueidislock begins anew. Some of 64 callers have been seen to wait for half a minute and
 // more while nobody else came.
 const stall = time.Second
@@ -37,7 +40,8 @@ func taking(order task.Order) (take, func(), error) {
 	}
 	opt := &redis.Options{Addr: order.Addr}
 	if order.Light {
-		opt.PoolSize, opt.ReadBufferSize, opt.WriteBufferSize = 1, 4<<10, 4<<10
+		opt.PoolSize, opt.ReadBufferSize, opt.WriteBufferSize = 1, small, small
+		opt.PipelineReadBufferSize, opt.PipelineWriteBufferSize = small, small
 	}
 	rdb := redis.NewClient(opt)
 	closed := func() { _ = rdb.Close() } // it has nothing to tell any more
