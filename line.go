@@ -52,7 +52,6 @@ type standing struct {
 
 // enter prepares a standing to stand in Redis.
 func (s *standing) enter(hub *listen.Hub, set keySet, owner *owners.Owner) {
-	s.askIn = maxTTL
 	id := owners.NewID() // not the one of the lock: others read it
 	s.waiter, s.sharded = hub.NewWaiter(id, set.keys), hub.Sharded()
 	s.waiter.Owner, s.seat = owner, rounds.Seat{Waiter: s.waiter, Keys: set.keys, Lines: set.lines}

@@ -123,7 +123,6 @@ func (b *bundle) prepare(sent clock.Moment, withSource bool) {
 	name, what := b.of.Script.invocation(withSource)
 	args := append(make([]any, 0, 3+2*b.keys+3*len(b.inside)), name, what)
 	b.Cmd = *redis.NewCmd(b.context(), b.of.Append(args, b.inside)...)
-	b.SetFirstKeyPos(3)
 }
 
 func (b *bundle) answered() {

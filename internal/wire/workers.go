@@ -47,7 +47,6 @@ func (l *lane) start(j job) {
 		return
 	}
 	who := w.idle[n-1]
-	w.idle[n-1] = nil
 	w.idle = w.idle[:n-1]
 	w.mu.Unlock()
 	who.jobs <- j
@@ -74,7 +73,6 @@ func (w *workers) take(who *worker) {
 	w.idle = append(w.idle, who)
 	switch {
 	case w.runs:
-		return
 	case w.timer == nil:
 		w.timer = time.AfterFunc(rest, w.sweep)
 	default:

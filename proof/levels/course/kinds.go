@@ -20,7 +20,7 @@ var Kinds = []Kind{
 	{Name: "a refused attempt", Act: Refused, Keys: 1, Callers: 1, Ops: 500, Limits: []Limit{{Server, 1.25, Script}}},
 	{Name: "the least script with the reply of a refusal", Act: Least, Keys: 1, Callers: 1, Ops: 500, Is: Script},
 	{Name: "a Refresh", Act: Refresh, Keys: 1, Callers: 1, Ops: 500},
-	{Name: "a renewal by the watchdog", Act: Renew, Keys: 1, Callers: 1, Ops: 800, Seldom: true},
+	{Name: "a renewal by the watchdog", Act: Renew, Keys: 1, Callers: 1, Ops: 3200, Seldom: true},
 
 	{Name: "in memory: a free key", Act: Turn, Place: Memory, Keys: 1, Callers: 1, Ops: 5000, Limits: []Limit{{Client, .95, Old}}, Is: NoEnd},
 	{Name: "in memory: a free key, a context that can end", Act: Turn, Place: Memory, Keys: 1, Callers: 1, Ends: true, Ops: 5000, Limits: []Limit{{Client, 1.25, NoEnd}}},

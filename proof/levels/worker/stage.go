@@ -21,8 +21,8 @@ const (
 	// watchedTTL is that of locks that are watched. They are renewed at each third of it, which is longer than it takes to obtain
 	// all of them: so no renewal begins before they are counted.
 	watchedTTL = 900 * time.Millisecond
-	// renewed is how often each of them is renewed. The first time costs more than the others: the memory is cold then.
-	renewed = 4
+	// renewedTimes is how often each of them is renewed. The first time costs more than the others: the memory is cold then.
+	renewedTimes = 4
 	// atOnce is how many callers obtain and release the locks that are watched.
 	atOnce = 32
 	// details are what a holder is known by.
@@ -183,27 +183,27 @@ func (s stage) turn(ctx context.Context, kind course.Kind, set []string, w way) 
 	return held.Release(ctx)
 }
 
-// renew holds so many watched locks, and waits until each of them is renewed a few times.
+// renew holds watched locks, and waits until they were renewed so often.
 func (s stage) renew(ctx context.Context, name string, ops int) (do func() (int, error), after func() error, err error) {
-	told := make(chan error, 10*renewed*ops)
+	told := make(chan error, 10*ops)
 	locks := newWatched(s.rdb, func(err error) { told <- err })
-	held := make([]*lock, ops)
-	err = each(ops, func(i int) (err error) {
+	held := make([]*lock, max(ops/renewedTimes, 1))
+	err = each(len(held), func(i int) (err error) {
 		held[i], err = locks.obtain(ctx, []string{fmt.Sprint(name, ":", i)}, watchedTTL, way{watched: true})
 		return err
 	})
 	do = func() (int, error) {
 		before := len(told)
-		for range before + renewed*ops {
+		for range before + ops {
 			if err := <-told; err != nil {
 				return 0, err
 			}
 		}
-		return renewed * ops, nil
+		return ops, nil
 	}
 	after = func() error {
 		defer locks.close()
-		return each(ops, func(i int) error { return held[i].Release(ctx) })
+		return each(len(held), func(i int) error { return held[i].Release(ctx) })
 	}
 	return do, after, err
 }
