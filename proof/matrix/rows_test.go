@@ -177,7 +177,7 @@ func (c *cell) unanswered(ctx context.Context, keys []string) error {
 		c.fault("an Obtain without an answer has succeeded")
 	}
 	before := c.network.answeredOf("release")
-	for range 400 {
+	for range 5000 { // a busy machine takes its time
 		c.sleep(time.Millisecond)
 		if kept, _ := c.network.isKept(); kept && (c.way != 'R' || c.network.answeredOf("release") > before) {
 			return nil
