@@ -18,6 +18,12 @@ const (
 	nextBehind = 10 * time.Millisecond
 )
 
+// A Blocker is what was in the way of a waiter when it asked.
+type Blocker struct {
+	Key  string       // zero: nobody knows
+	Over clock.Moment // when its lease is over; zero: nobody knows, as with another waiter
+}
+
 // Left is how long its lease runs still, and a little more.
 func (b Blocker) Left() time.Duration {
 	if b.Over == (clock.Moment{}) {
@@ -40,12 +46,6 @@ type endings struct {
 	rounds  *Rounds
 	entry   clock.Entry
 	planned clock.Moment // zero: it is not in the schedule
-}
-
-// A Blocker is what was in the way of a waiter when it asked.
-type Blocker struct {
-	Key  string       // zero: nobody knows
-	Over clock.Moment // when its lease is over; zero: nobody knows, as with another waiter
 }
 
 // noteLocked takes note of when to look.
