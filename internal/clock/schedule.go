@@ -48,10 +48,25 @@ func NewSchedule() *Schedule {
 func (s *Schedule) Put(e *Entry, due Moment, early time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.putLocked(e, due.Mono, early)
+}
+
+// PutBy has the task run by then: it enters the task, or moves it if it is there and due later. It reports false if the
+// schedule is closed.
+func (s *Schedule) PutBy(e *Entry, due Moment) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e.place != 0 && e.due <= due.Mono {
+		return true
+	}
+	return s.putLocked(e, due.Mono, 0)
+}
+
+func (s *Schedule) putLocked(e *Entry, due, early time.Duration) bool {
 	if s.closed {
 		return false
 	}
-	e.due, e.early = due.Mono, early
+	e.due, e.early = due, early
 	if e.place == 0 {
 		heap.Push(&s.entries, e)
 	} else {

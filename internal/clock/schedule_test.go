@@ -54,6 +54,35 @@ func TestScheduleOrder(t *testing.T) {
 	})
 }
 
+// A task that is to run by some time is moved sooner, and never later.
+func TestScheduleBy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewSchedule()
+		began := time.Now()
+		by := func(a *alarm, after time.Duration) {
+			if !s.PutBy(&a.entry, Now().Add(after)) {
+				t.Error("the schedule is not closed")
+			}
+		}
+		sooner, stays := newAlarm(), newAlarm()
+		by(sooner, time.Hour)
+		by(sooner, time.Minute)
+		by(stays, time.Second)
+		by(stays, time.Hour)
+		for a, want := range map[*alarm]time.Duration{sooner: time.Minute, stays: time.Second} {
+			if got := (<-a.ran).Sub(began); got != want {
+				t.Errorf("ran after %v, want %v", got, want)
+			}
+		}
+		by(stays, time.Second) // it has run, and is not there
+		<-stays.ran
+		s.Close()
+		if s.PutBy(&stays.entry, Now()) {
+			t.Error("a closed schedule takes a task")
+		}
+	})
+}
+
 // A machine that sleeps stops Go's monotonic clock and its timers: what is due by the wall clock
 // has to be seen when it wakes.
 func TestMachineThatSlept(t *testing.T) {

@@ -33,7 +33,6 @@ type server struct {
 	pubsub   *redis.PubSub       // nil until it runs
 	turn     chan struct{}       // full while somebody sends on the connection, or makes it
 	channels map[string]*channel // guarded, as all below, by the mutex of the hub
-	planned  bool                // it is in the schedule, to be tidied up
 	probed   bool                // the server was asked whether it is still there
 	broken   bool
 }
@@ -220,11 +219,8 @@ func (s *server) idleLocked(c *channel) {
 		return
 	}
 	c.idle = clock.Now()
-	if !s.planned {
-		s.planned = true
-		if !s.hub.schedule.Put(&s.entry, c.idle.Add(idleLife), 0) {
-			s.breakLocked(wire.ErrClosed)
-		}
+	if !s.hub.schedule.PutBy(&s.entry, c.idle.Add(idleLife)) {
+		s.breakLocked(wire.ErrClosed)
 	}
 }
 
@@ -235,7 +231,6 @@ func (s *server) Run(at clock.Moment) {
 	h := s.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s.planned = false
 	if s.broken {
 		return
 	}
@@ -262,8 +257,7 @@ func (s *server) Run(at clock.Moment) {
 		delete(s.channels, name)
 	}
 	if next != (clock.Moment{}) {
-		s.planned = true
-		h.schedule.Put(&s.entry, next, 0)
+		h.schedule.PutBy(&s.entry, next)
 	}
 	if len(unused) > 0 && s.pubsub != nil {
 		h.ended.Go(func() { s.unsubscribe(s.pubsub, unused...) })

@@ -39,10 +39,7 @@ func (l *Line) forgetLocked() {
 	if l.lines.byKey[l.key] == l {
 		delete(l.lines.byKey, l.key)
 	}
-	if l.planned != (clock.Moment{}) {
-		l.planned = clock.Moment{}
-		l.lines.Schedule.Drop(&l.entry)
-	}
+	l.lines.Schedule.Drop(&l.entry)
 }
 
 // isHeldLocked reports whether a lock of the Client holds the set.
@@ -56,7 +53,7 @@ func (l *Line) isHeldLocked() bool {
 // firstLocked makes a waiter the first that asks, or is carried, from now on.
 func (l *Line) firstLocked(w *Waiter, state State) {
 	l.first, w.state, l.since = w, state, clock.Now()
-	l.planLocked(l.since.Add(longestAsk))
+	l.lines.Schedule.PutBy(&l.entry, l.since.Add(longestAsk))
 }
 
 // unlinkLocked takes a waiter out of its list.
@@ -89,7 +86,7 @@ func (l *Line) moveUpLocked() {
 				l.due = l.due.Earlier(at.Add(at.Until(w.Until) / 2))
 			}
 		}
-		l.planLocked(l.due)
+		l.lines.Schedule.PutBy(&l.entry, l.due)
 		return
 	}
 	l.unlinkLocked(w)
@@ -133,22 +130,13 @@ func (w *Waiter) quitLocked() {
 	l.moveUpLocked()
 }
 
-// planLocked has the line look at that time, or before.
-func (l *Line) planLocked(at clock.Moment) {
-	if l.planned == (clock.Moment{}) || at.Precedes(l.planned) {
-		l.planned = at
-		l.lines.Schedule.Put(&l.entry, at, 0)
-	}
-}
-
 // Run looks whether the first keeps the others back for too long, or the head has waited for long enough.
 func (l *Line) Run(at clock.Moment) {
 	l.lines.mu.Lock()
 	defer l.lines.mu.Unlock()
-	l.planned = clock.Moment{}
 	if w := l.first; w != nil && l.since != (clock.Moment{}) {
 		if end := l.since.Add(longestAsk); at.Precedes(end) {
-			l.planLocked(end)
+			l.lines.Schedule.PutBy(&l.entry, end)
 			return
 		}
 		w.refuseLocked(true)

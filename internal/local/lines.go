@@ -35,10 +35,9 @@ type Lines struct {
 
 // A Line has the waiters for one set.
 type Line struct {
-	lines   *Lines
-	key     Key
-	entry   clock.Entry
-	planned clock.Moment // when it looks; zero: it is not in the schedule
+	lines *Lines
+	key   Key
+	entry clock.Entry
 	// holder is who has the set, as far as the Client knows: a lock, or a waiter that was given it; nil: nobody.
 	holder  any
 	hasKeys func(lock any) bool // reports whether a lock may have its keys; the mutex is held meanwhile

@@ -43,16 +43,14 @@ func (b Blocker) behind() clock.Moment {
 // Endings look when leases are over that are in the way of waiters of one Client. The mutex of the rounds guards them.
 // The rounds look as well: a lease that ends after the next round is for that round.
 type endings struct {
-	rounds  *Rounds
-	entry   clock.Entry
-	planned clock.Moment // zero: it is not in the schedule
+	rounds *Rounds
+	entry  clock.Entry
 }
 
 // noteLocked takes note of when to look.
 func (e *endings) noteLocked(at clock.Moment) {
-	if at != (clock.Moment{}) && at.Precedes(e.rounds.next) && (e.planned == (clock.Moment{}) || at.Precedes(e.planned)) {
-		e.planned = at
-		e.rounds.schedule.Put(&e.entry, at, 0)
+	if at != (clock.Moment{}) && at.Precedes(e.rounds.next) {
+		e.rounds.schedule.PutBy(&e.entry, at)
 	}
 }
 
@@ -60,7 +58,6 @@ func (e *endings) noteLocked(at clock.Moment) {
 func (e *endings) Run(at clock.Moment) {
 	e.rounds.mu.Lock()
 	defer e.rounds.mu.Unlock()
-	e.planned = clock.Moment{}
 	e.lookLocked(at)
 }
 
