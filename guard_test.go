@@ -76,7 +76,7 @@ func (d manual) sent(c *call) decode.Call {
 		}
 		words = append(words, fmt.Sprint(arg))
 	}
-	sent, err := decode.Decode(c.Script.Name(), words[:keys], words[keys:])
+	sent, err := decode.Decode(c.run.Script().Name(), words[:keys], words[keys:])
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -125,7 +125,7 @@ func (c *Client) Inspect(ctx context.Context, keys []string) ([]KeyState, error)
 
 // inspected waits for the answer about one key.
 func (c *Client) inspected(ctx context.Context, r *call) (KeyState, error) {
-	set := keySet{keys: r.Keys, cut: len(c.prefix)}
+	set := keySet{keys: r.run.Keys(), cut: len(c.prefix)}
 	if !c.conn.Await(ctx, &r.Call, 0) && r.Abandon(nil) {
 		return KeyState{}, interrupted(ctx, "inspect", set)
 	}
@@ -136,7 +136,7 @@ func (c *Client) inspected(ctx context.Context, r *call) (KeyState, error) {
 	if err != nil {
 		return KeyState{}, fmt.Errorf("redislock: inspect %s: %w", set, err)
 	}
-	state := KeyState{Key: r.Keys[0][set.cut:], Mode: Mode(s.Mode), TTL: s.TTL, Type: s.Type, Fence: s.Fence}
+	state := KeyState{Key: r.run.Keys()[0][set.cut:], Mode: Mode(s.Mode), TTL: s.TTL, Type: s.Type, Fence: s.Fence}
 	for i := range s.Holders {
 		state.Holders = append(state.Holders, newHolder(state.Key, state.Mode, &s.Holders[i]))
 	}

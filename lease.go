@@ -249,7 +249,7 @@ func (l *Lock) overtaken(r *call, op *leasing, err error) (redo bool, _ error) {
 	switch ended := l.endedLocked(); {
 	case ended != nil:
 		return false, about(op.name, l.set, ended)
-	case len(l.set.keys) < len(r.Keys): // by its own ReleaseKeys
+	case len(l.set.keys) < len(r.run.Keys()): // by its own ReleaseKeys
 	case drops:
 		op.drop()
 		return false, nil

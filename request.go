@@ -97,7 +97,7 @@ func (c *Client) recycle(r *call) {
 
 // begins prepares a call with a filled run for a caller.
 func (r *call) begins(ctx context.Context) *call {
-	r.Wish = wire.Wish{Script: r.run.Script(), Context: ctx, Keys: r.run.Keys(), Run: &r.run}
+	r.Wish = wire.Wish{Context: ctx, Run: &r.run}
 	return r
 }
 
@@ -133,7 +133,7 @@ func (r *call) yields() bool {
 
 func (r *call) newNote(owner *owners.Owner) *owners.Note {
 	return &owners.Note{
-		Owner: owner, By: r.of.client.conn, Keys: r.Keys, Caller: r,
+		Owner: owner, By: r.of.client.conn, Keys: r.run.Keys(), Caller: r,
 		Effect: r.run.Effect(), Frees: r.run.Frees(), Home: r.run.Home(),
 	}
 }

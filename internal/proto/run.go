@@ -238,12 +238,13 @@ func Bundle() *wire.Bundle {
 func appendBundle(to []any, calls []*wire.Call) []any {
 	n := 0
 	for _, c := range calls {
-		n += 2 * len(c.Keys)
+		n += 2 * len(c.Run.Keys())
 	}
 	to = append(to, n)
 	for _, c := range calls {
-		for i := range c.Keys {
-			to = append(to, &c.Keys[i])
+		keys := c.Run.Keys()
+		for i := range keys {
+			to = append(to, &keys[i])
 		}
 	}
 	for _, c := range calls {

@@ -228,7 +228,7 @@ func (g *group) callLocked() *call {
 	}
 	c := new(call)
 	q.Fill(&c.run)
-	c.Wish = wire.Wish{Script: c.run.Script(), Context: context.Background(), Keys: c.run.Keys(), Run: &c.run}
+	c.Wish = wire.Wish{Context: context.Background(), Run: &c.run}
 	return c
 }
 

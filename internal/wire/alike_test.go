@@ -36,7 +36,7 @@ func newServed(t *testing.T, answer server) (*Conn, *lane) {
 func newAsking(conn *Conn, value, key string) *Call {
 	conn.under.Add(1)
 	c := &Call{conn: conn, Wish: Wish{
-		Context: context.Background(), Script: asks, Keys: []string{key}, Run: &said{key, value, 1000, false}, Alike: true,
+		Context: context.Background(), Run: &said{key, value, 1000, false}, Alike: true,
 	}}
 	c.done = make(chan struct{}, 1)
 	return c

@@ -63,18 +63,19 @@ func (l *lane) commands(batch []*Call, share bool) []command {
 	}
 	var likes likeness
 	add := func(c *Call) {
+		keys := c.Run.Keys()
 		if l.tagged {
-			open = byTag[slot.Tag(c.Keys[0])]
+			open = byTag[slot.Tag(keys[0])]
 		}
-		if open == nil || open.keys+len(c.Keys) > bundleKeys {
+		if open == nil || open.keys+len(keys) > bundleKeys {
 			open = &bundle{of: l.bundle, inside: make([]*Call, 0, len(batch))}
 			commands = append(commands, open)
 			if l.tagged {
-				byTag[slot.Tag(c.Keys[0])] = open
+				byTag[slot.Tag(keys[0])] = open
 			}
 		}
 		open.inside = append(open.inside, c)
-		open.keys += len(c.Keys)
+		open.keys += len(keys)
 	}
 	for _, c := range batch {
 		switch {
@@ -161,14 +162,15 @@ func (l likeness) single(c *Call) *single {
 	if !c.Alike || c.IsUnanswered() { // an earlier try of it may have been granted
 		return newSingle(c)
 	}
-	for _, s := range l[c.Keys[0]] {
-		if s.call.Script == c.Script && s.call.Run.IsLike(c.Run) {
+	first := c.Run.Keys()[0]
+	for _, s := range l[first] {
+		if s.call.Run.Script() == c.Run.Script() && s.call.Run.IsLike(c.Run) {
 			s.alike = append(s.alike, c)
 			return nil
 		}
 	}
 	s := newSingle(c)
-	l[c.Keys[0]] = append(l[c.Keys[0]], s)
+	l[first] = append(l[first], s)
 	return s
 }
 

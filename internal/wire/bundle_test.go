@@ -22,7 +22,7 @@ func newBundle() *Bundle {
 		Append: func(to []any, calls []*Call) []any {
 			to = append(to, len(calls))
 			for _, c := range calls {
-				to = append(to, c.Keys[0])
+				to = append(to, c.Run.Keys()[0])
 			}
 			return to
 		},
@@ -36,6 +36,8 @@ type said struct {
 	resent     bool
 }
 
+func (*said) Script() *Script         { return asks }
+func (r *said) Keys() []string        { return []string{r.key} }
 func (*said) Size() (keys, args int)  { return 1, 2 }
 func (r *said) Append(to []any) []any { return append(to, 1, r.key, r.value, r.ttl) }
 func (r *said) Takes() bool           { return r.ttl > 0 }
@@ -55,7 +57,7 @@ func (*said) IsRefusal(reply any) bool {
 func bundleOf(keys ...string) *bundle {
 	b := &bundle{of: newBundle()}
 	for _, key := range keys {
-		c := &Call{Wish: Wish{Keys: []string{key}, Run: &said{key: key}}}
+		c := &Call{Wish: Wish{Run: &said{key: key}}}
 		b.inside, b.keys = append(b.inside, c), b.keys+1
 	}
 	b.prepare(clock.Now(), false)
@@ -118,7 +120,7 @@ func TestBatchReplyOfEachCall(t *testing.T) {
 	b.answered()
 	for i, c := range b.inside {
 		if done := c.Err == nil; done != (i == 0) || c.IsUnanswered() != (i > 1) {
-			t.Errorf("%s: got done %t, unanswered %t", c.Keys[0], done, c.IsUnanswered())
+			t.Errorf("%s: got done %t, unanswered %t", c.Run.Keys()[0], done, c.IsUnanswered())
 		}
 	}
 }

@@ -11,11 +11,8 @@ import (
 
 // A Wish is what a caller asks for. It does not change while its call is under way.
 type Wish struct {
-	Script  *Script
 	Context context.Context // of the caller; the call outlives its end
-
-	Keys []string // the lock keys among its KEYS, which find the server
-	Run  Run
+	Run     Run
 
 	Plain    bool // the bundle script may do it, together with others
 	Alike    bool // a refusal of it is one of every other such call with a like Run
@@ -29,8 +26,11 @@ type Wish struct {
 	Tracker     Tracker              // may be nil
 }
 
-// A Run is the KEYS and the ARGV of a script. Only the owner of the script knows their meaning.
+// A Run is a script with its KEYS and ARGV. Only the owner of the script knows their meaning.
 type Run interface {
+	Script() *Script
+	// Keys returns the lock keys among its KEYS, which find the server.
+	Keys() []string
 	// Size returns how many keys and how many arguments the next try has.
 	Size() (keys, args int)
 	// Append appends the number of keys, the keys and the arguments of the next try.
@@ -241,7 +241,7 @@ func (c *Call) endConnecting(why error) {
 }
 
 // isPlain reports whether the next try of a call may be a part of a bundle.
-func (c *Call) isPlain() bool { return c.Plain && !c.Alone && len(c.Keys) <= plainKeys }
+func (c *Call) isPlain() bool { return c.Plain && !c.Alone && len(c.Run.Keys()) <= plainKeys }
 
 // before has the tracker prepare the next try, and reports whether to send it. An abandoned call is not sent.
 func (c *Call) before() bool {

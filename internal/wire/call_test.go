@@ -18,8 +18,7 @@ func TestCallIsNewAgain(t *testing.T) {
 	failed, at := errors.New("refused"), clock.Now()
 	c := &Call{
 		Wish: Wish{
-			Script: NewScript("new again", func(string) string { return "return 'new again'" }), Context: t.Context(),
-			Keys: []string{"a"}, Run: &said{},
+			Context: t.Context(), Run: &said{},
 			Plain: true, Bounded: true, Replicas: Replicas{1, time.Second}, WaitForSlot: time.Second,
 			Remaining: func() time.Duration { return 0 }, Heard: func(string) {},
 		},
@@ -42,7 +41,7 @@ func TestCallIsNewAgain(t *testing.T) {
 	if c.done != done || c.unused != unused {
 		t.Error("a channel is lost")
 	}
-	if c.Script != nil || c.Context != nil || len(c.Keys) > 0 || c.Run != nil ||
+	if c.Context != nil || c.Run != nil ||
 		c.Plain || c.Bounded || c.Replicas != (Replicas{}) || c.WaitForSlot != 0 ||
 		c.Remaining != nil || c.Heard != nil || c.Then != nil || c.conn != nil {
 		t.Errorf("the request is still there: %+v", c.Wish)

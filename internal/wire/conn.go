@@ -260,10 +260,10 @@ func (conn *Conn) laneTo(c *Call) *lane {
 	switch rdb := conn.direct.(type) {
 	case masterFinder:
 		if conn.warm.Load() {
-			to.server, _ = rdb.MasterForKey(context.Background(), c.Keys[0])
+			to.server, _ = rdb.MasterForKey(context.Background(), c.Run.Keys()[0])
 		}
 	case shardFinder:
-		to.server, _ = rdb.GetShardClientForKey(c.Keys[0])
+		to.server, _ = rdb.GetShardClientForKey(c.Run.Keys()[0])
 	}
 	if to == (destination{}) {
 		return conn.main
@@ -286,7 +286,7 @@ func (conn *Conn) laneTo(c *Call) *lane {
 // shares reports whether a call behind a wrapped client may share a script with others. All of its keys are in the
 // place of the first one.
 func (conn *Conn) shares(c *Call) bool {
-	return c.Plain && (conn.Kind() == Single || slot.IsTagged(c.Keys[0]))
+	return c.Plain && (conn.Kind() == Single || slot.IsTagged(c.Run.Keys()[0]))
 }
 
 // newLane makes a lane of calls that may take so much longer than usual. If calls can gather there and wait behind

@@ -52,7 +52,7 @@ func (r replicated) send(commands []command, withSource func(command) bool) {
 	}
 	nodes := make(map[*redis.Client][]command)
 	for _, p := range commands {
-		node, err := r.conn.node(p.calls()[0].Keys[0])
+		node, err := r.conn.node(p.calls()[0].Run.Keys()[0])
 		if err != nil {
 			p.prepare(clock.Now(), false)
 			p.SetErr(err)

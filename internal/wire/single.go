@@ -32,7 +32,7 @@ func newSingle(c *Call) *single { return &single{call: c, try: tryContext{Contex
 // requires that version. An older one sends a release again by itself, and the second answer is that the lock is lost.
 func (s *single) NoRetry() bool { return true }
 
-func (s *single) script() *Script          { return s.call.Script }
+func (s *single) script() *Script          { return s.call.Run.Script() }
 func (s *single) context() context.Context { return s.call.Context }
 func (s *single) calls() []*Call           { return append([]*Call{s.call}, s.alike...) }
 func (s *single) cmd() *redis.Cmd          { return &s.Cmd }
@@ -44,7 +44,7 @@ func (s *single) prepare(sent clock.Moment, withSource bool) {
 	if keys, operands := c.Run.Size(); withSource || 3+keys+operands > fewOperands {
 		args = make([]any, 0, 3+keys+operands)
 	}
-	name, what := c.Script.invocation(withSource)
+	name, what := c.Run.Script().invocation(withSource)
 	args = c.Run.Append(append(args, name, what))
 	s.beginTry()
 	s.Cmd = *redis.NewCmd(c.Context, args...)

@@ -52,7 +52,7 @@ func TestWorkersAreUsedAgain(t *testing.T) {
 		for _, callers := range []int{1, 1, 1, 5} {
 			calls := make([]*Call, callers)
 			for i := range calls {
-				calls[i] = &Call{Wish: Wish{Keys: []string{"a"}, Context: t.Context(), Run: &said{}}}
+				calls[i] = &Call{Wish: Wish{Context: t.Context(), Run: &said{key: "a"}}}
 				conn.Ask(calls[i])
 			}
 			for range calls {

@@ -29,7 +29,7 @@ func TestWrappedSharesByTag(t *testing.T) {
 		{ring, "{}b", true, false},
 	} {
 		conn := New(struct{ redis.Scripter }{c.wraps}, Options{Wraps: c.wraps})
-		if got := conn.shares(&Call{Wish: Wish{Plain: c.plain, Keys: []string{c.key}}}); got != c.want {
+		if got := conn.shares(&Call{Wish: Wish{Plain: c.plain, Run: &said{key: c.key}}}); got != c.want {
 			t.Errorf("%T, key %q, plain %t: shares a script: %t", c.wraps, c.key, c.plain, got)
 		}
 	}
@@ -45,14 +45,14 @@ func TestWrappedPacksByTag(t *testing.T) {
 		lane := New(struct{ redis.Scripter }{wraps}, Options{Wraps: wraps}).main
 		var batch []*Call
 		for _, key := range []string{"{x}1", "{y}1", "{x}2", "{y}2", "{x}3", "{x}4"} {
-			batch = append(batch, &Call{Wish: Wish{Plain: true, Keys: []string{key}, Run: &said{ttl: int64(len(batch) % 2)}}})
+			batch = append(batch, &Call{Wish: Wish{Plain: true, Run: &said{key: key, ttl: int64(len(batch) % 2)}}})
 		}
 		var got []int
 		for _, p := range lane.commands(batch, true) {
 			got = append(got, len(p.calls()))
 			for _, c := range p.calls() {
-				if first := p.calls()[0]; len(want) > 1 && slot.Tag(c.Keys[0]) != slot.Tag(first.Keys[0]) {
-					t.Errorf("%q and %q share a script", first.Keys[0], c.Keys[0])
+				if first := p.calls()[0]; len(want) > 1 && slot.Tag(c.Run.Keys()[0]) != slot.Tag(first.Run.Keys()[0]) {
+					t.Errorf("%q and %q share a script", first.Run.Keys()[0], c.Run.Keys()[0])
 				}
 			}
 		}

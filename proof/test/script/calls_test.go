@@ -96,7 +96,7 @@ func bundleOf(all ...plain) []any {
 		if p.ttl == 0 {
 			q = &proto.Release{Set: lockKeys(p.keys, nil), Value: &p.value}
 		}
-		calls[i] = &wire.Call{Wish: wire.Wish{Keys: p.keys, Run: runOf(q, owners.Stamp{})}}
+		calls[i] = &wire.Call{Wish: wire.Wish{Run: runOf(q, owners.Stamp{})}}
 	}
 	return proto.Bundle().Append(nil, calls)
 }

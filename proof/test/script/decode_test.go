@@ -192,7 +192,7 @@ func TestBundle(t *testing.T) {
 	(&proto.Release{Set: setOf(1, false, "c"), Value: &value}).Fill(&free)
 	bundle := proto.Bundle()
 	args := bundle.Append([]any{"evalsha", bundle.Script.SHA()}, []*wire.Call{
-		{Wish: wire.Wish{Keys: take.Keys(), Run: &take}}, {Wish: wire.Wish{Keys: free.Keys(), Run: &free}},
+		{Wish: wire.Wish{Run: &take}}, {Wish: wire.Wish{Run: &free}},
 	})
 	words := decode.Words(args)
 	c, is := decode.Command(words...)
