@@ -1,6 +1,7 @@
 package clock
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -8,7 +9,7 @@ import (
 	"time"
 )
 
-// An alarm is a task that notes when it ran.
+// An alarm is a task that notes when it ran, as it was told.
 type alarm struct {
 	entry Entry
 	ran   chan time.Time
@@ -20,23 +21,24 @@ func newAlarm() *alarm {
 	return a
 }
 
-func (a *alarm) Run(Moment) { a.ran <- time.Now() }
+func (a *alarm) Run(at Moment) { a.ran <- at.Time() }
 
 func TestScheduleOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSchedule()
 		began := time.Now()
 		at := func(a *alarm, after, early time.Duration) { s.Put(&a.entry, Now().Add(after), early) }
-		late, soon, moved, dropped, along := newAlarm(), newAlarm(), newAlarm(), newAlarm(), newAlarm()
+		late, soon, moved, dropped, along, alone := newAlarm(), newAlarm(), newAlarm(), newAlarm(), newAlarm(), newAlarm()
 		at(late, time.Hour, 0)
 		at(moved, 2*time.Hour, 0)
 		at(dropped, time.Minute, 0)
 		at(soon, 2*time.Second, 0)
-		at(along, 3*time.Second, time.Second) // may run early, together with soon
+		at(along, 3*time.Second, time.Second)    // may run early, together with soon
+		at(alone, 10*time.Second, 5*time.Second) // there is none to run with
 		at(moved, time.Second, 0)
 		s.Drop(&dropped.entry)
 		for name, want := range map[*alarm]time.Duration{
-			moved: time.Second, soon: 2 * time.Second, along: 2 * time.Second, late: time.Hour,
+			moved: time.Second, soon: 2 * time.Second, along: 2 * time.Second, alone: 10 * time.Second, late: time.Hour,
 		} {
 			if got := (<-name.ran).Sub(began); got != want {
 				t.Errorf("ran after %v, want %v", got, want)
@@ -50,6 +52,77 @@ func TestScheduleOrder(t *testing.T) {
 		}
 		if s.running {
 			t.Error("the goroutine outlives the last task")
+		}
+	})
+}
+
+// A schedule that sleeps for long is woken by a task that is due before, and by the end: neither waits for the next look.
+func TestScheduleIsWoken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		goroutines := runtime.NumGoroutine()
+		s := NewSchedule()
+		late, soon := newAlarm(), newAlarm()
+		s.Put(&late.entry, Now().Add(time.Hour), 0)
+		synctest.Wait() // it sleeps
+		began := time.Now()
+		s.Put(&soon.entry, Now().Add(10*time.Millisecond), 0)
+		if n := runtime.NumGoroutine() - goroutines; n != 1 {
+			t.Errorf("it has %d goroutines, want one for all tasks", n)
+		}
+		if got := (<-soon.ran).Sub(began); got != 10*time.Millisecond {
+			t.Errorf("a task that is due in 10ms ran after %v", got)
+		}
+		synctest.Wait() // it sleeps again
+		s.Drop(&late.entry)
+		if synctest.Wait(); s.running {
+			t.Error("the goroutine outlives the last task")
+		}
+		s.Put(&late.entry, Now().Add(time.Hour), 0)
+		synctest.Wait()
+		s.Drop(&late.entry) // it is the only one
+		s.Drop(&late.entry) // it is there no more
+		if synctest.Wait(); s.running || len(s.entries) > 0 {
+			t.Error("the goroutine outlives the only task")
+		}
+		s.Put(&late.entry, Now().Add(time.Hour), 0)
+		synctest.Wait()
+		began = time.Now()
+		s.Close()
+		if took := time.Since(began); took > 0 {
+			t.Errorf("Close took %v", took)
+		}
+	})
+}
+
+// A busy task is one that takes a while, and says when it has ended.
+type busy struct {
+	entry Entry
+	takes time.Duration
+	ended bool
+}
+
+func (b *busy) Run(Moment) {
+	time.Sleep(b.takes)
+	b.ended = true
+}
+
+// What comes due while another task runs is run right after it. Close waits for a task that runs.
+func TestScheduleBehindABusyTask(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewSchedule()
+		began := time.Now()
+		long, behind := &busy{takes: 500 * time.Millisecond}, newAlarm()
+		long.entry.Task = long
+		s.Put(&long.entry, Now(), 0)
+		s.Put(&behind.entry, Now().Add(100*time.Millisecond), 0)
+		if got := (<-behind.ran).Sub(began); got != long.takes {
+			t.Errorf("ran after %v, want %v", got, long.takes)
+		}
+		long.ended = false
+		s.Put(&long.entry, Now(), 0)
+		synctest.Wait() // it runs
+		if s.Close(); !long.ended {
+			t.Error("Close did not wait for a task that runs")
 		}
 	})
 }
@@ -83,6 +156,17 @@ func TestScheduleBy(t *testing.T) {
 	})
 }
 
+// An again is an alarm that is to run a minute later once more.
+type again struct {
+	*alarm
+	in *Schedule
+}
+
+func (a *again) Run(at Moment) {
+	a.in.Put(&a.entry, at.Add(time.Minute), 0)
+	a.alarm.Run(at)
+}
+
 // A machine that sleeps stops Go's monotonic clock and its timers: what is due by the wall clock
 // has to be seen when it wakes.
 func TestMachineThatSlept(t *testing.T) {
@@ -95,12 +179,21 @@ func TestMachineThatSlept(t *testing.T) {
 			return m
 		}
 		a := newAlarm()
+		other := &again{newAlarm(), s}
+		other.entry.Task = other
 		s.Put(&a.entry, Now().Add(time.Hour), 0)
+		s.Put(&other.entry, Now().Add(time.Hour), 0)
 		time.Sleep(10 * time.Second)
 		slept.Store(int64(2 * time.Hour))
 		woke := time.Now()
 		if late := (<-a.ran).Sub(woke); late > tick {
 			t.Errorf("asked %v after waking, want within %v", late, tick)
+		}
+		if got := (<-other.ran).Sub(woke); got > tick {
+			t.Errorf("asked another one %v after waking, want within %v", got, tick)
+		}
+		if got := (<-other.ran).Sub(woke); got < time.Minute {
+			t.Errorf("ran again %v after waking, want a minute: the machine has slept only once", got)
 		}
 		s.Close()
 	})
