@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
 // A client stands for one that has a Redis client of its own. It has a size, so that no two have the same address.
@@ -208,7 +210,16 @@ func TestStampLeft(t *testing.T) {
 	if d.Send(waiting) {
 		t.Error("a request is sent whose caller has gone before")
 	}
+	d.Abandon(waiting, false)
 	d.sends(d.request("release", "b"), " 1")
+	answered, renewal := d.request("release", "c"), d.request("lengthen", "c")
+	d.sends(answered, " 1")
+	d.ends(answered, done)
+	d.sends(renewal, "")
+	for _, r := range []*Note{answered, renewal} {
+		d.Abandon(r, false)
+	}
+	d.sends(d.request("release", "c"), " 1")
 }
 
 // At the last number the owner takes another id, and closes what it has sent under the former one.
@@ -245,6 +256,26 @@ func TestStampSpares(t *testing.T) {
 		d.Send(r)
 		if !slices.Equal(r.Stamp.Spared, want) {
 			t.Errorf("got %v spared, want %v", r.Stamp.Spared, want)
+		}
+	}
+}
+
+// What a release is to spare of other claims: nothing of those that have ended, or have other keys, or came by another Redis client.
+func TestStampSparesNothing(t *testing.T) {
+	t.Parallel()
+	ended := func(clock.Moment) bool { return true }
+	for name, claim := range map[string]func(d manual){
+		"a hold that has ended":             func(d manual) { d.Stake(d.by, []string{"a"}, ended) },
+		"an operation whose hold has ended": func(d manual) { d.Holds(d.Stake(d.by, []string{"a"}, nil), ended) },
+		"other keys":                        func(d manual) { d.Stake(d.by, []string{"b"}, nil) },
+		"another Redis client":              func(d manual) { d.Stake(&client{}, []string{"a"}, nil) },
+	} {
+		d := newManual(t, true)
+		release := d.request("release", "a")
+		release.Since = d.Begin() // before any claim
+		claim(d)
+		if d.Send(release); len(release.Stamp.Spared) > 0 || release.Stamp.Yields || d.Yields(release) {
+			t.Errorf("%s: it spares %v, yields %v", name, release.Stamp.Spared, release.Stamp.Yields)
 		}
 	}
 }

@@ -32,6 +32,7 @@ func TestMadeAt(t *testing.T) {
 		"nothing":          {"", 0},
 		"short":            {"AZsR", 0},
 		"a whole token":    {NewToken(), 0},
+		"longer":           {base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(nil, milli(now))), 0},
 		"other characters": {"AZsR|xyz", 0},
 	} {
 		got := MadeAt(test.stamp)
