@@ -106,7 +106,6 @@ func (l *Line) letGoLocked() {
 		l.apart++
 		w.notify()
 	}
-	l.forgetLocked()
 }
 
 // quitLocked takes a waiter out of its line, if it stands there still.
@@ -141,7 +140,6 @@ func (l *Line) Run(at clock.Moment) {
 		}
 		w.refuseLocked(true)
 		l.letGoLocked()
-		return
 	}
 	l.moveUpLocked()
 }
