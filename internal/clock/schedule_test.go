@@ -2,6 +2,7 @@ package clock
 
 import (
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -227,6 +228,20 @@ func TestWindow(t *testing.T) {
 	} {
 		if got := Window(ttl); got != want {
 			t.Errorf("got window %v of %v, want %v", got, ttl, want)
+		}
+	}
+}
+
+// Only a ttl that is most likely a number without a unit is said to be one.
+func TestCheckTTL(t *testing.T) {
+	for ttl, asks := range map[time.Duration]bool{30: true, time.Millisecond - 1: true, 0: false, -time.Second: false, Longest + 1: false} {
+		if err := CheckTTL(ttl); err == nil || strings.Contains(err.Error(), "without a unit") != asks {
+			t.Errorf("%v: got error %v, want it to ask for a unit: %t", ttl, err, asks)
+		}
+	}
+	for _, ttl := range []time.Duration{time.Millisecond, Longest} {
+		if err := CheckTTL(ttl); err != nil {
+			t.Errorf("unexpected error: %v", err)
 		}
 	}
 }

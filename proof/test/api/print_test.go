@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +36,16 @@ func TestPrintOthers(t *testing.T) {
 		} {
 			if got := fmt.Sprint(lock); !strings.HasSuffix(got, strings.TrimSpace(want)) {
 				t.Errorf("got %s, want %s", got, want)
+			}
+		}
+		for want, lock := range map[string]slog.LogValuer{
+			"no lock": none,
+			fmt.Sprintf("[keys=[%s] left=time left not known]", w.Key("x")): w.Client.Attach(w.Keys("x"), "t"),
+			fmt.Sprintf("[write=[%s] left=988ms left]", w.Key("a")):              lock,
+			fmt.Sprintf("[read=%v more_read=3 left=988ms left]", many[:8]):       large,
+		} {
+			if got := lock.LogValue().String(); got != want {
+				t.Errorf("logged %s, want %s", got, want)
 			}
 		}
 		<-held.Done()
