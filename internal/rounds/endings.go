@@ -32,13 +32,8 @@ func (b Blocker) Left() time.Duration {
 	return clock.Now().Until(b.behind())
 }
 
-// behind is when a waiter asks that is not the first; zero if nobody knows.
-func (b Blocker) behind() clock.Moment {
-	if b.Over == (clock.Moment{}) {
-		return b.Over
-	}
-	return b.Over.Add(behindFirst + rand.N(behindFirst))
-}
+// behind is when a waiter asks that is not the first, if it is known when the lease is over.
+func (b Blocker) behind() clock.Moment { return b.Over.Add(behindFirst + rand.N(behindFirst)) }
 
 // Endings look when leases are over that are in the way of waiters of one Client. The mutex of the rounds guards them.
 // The rounds look as well: a lease that ends after the next round is for that round.
@@ -49,7 +44,7 @@ type endings struct {
 
 // noteLocked takes note of when to look.
 func (e *endings) noteLocked(at clock.Moment) {
-	if at != (clock.Moment{}) && at.Precedes(e.rounds.next) {
+	if at.Precedes(e.rounds.next) {
 		e.rounds.schedule.PutBy(&e.entry, at)
 	}
 }

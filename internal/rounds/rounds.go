@@ -24,7 +24,7 @@ import (
 const (
 	// roundEvery is how much time lies between two rounds, less a jitter.
 	roundEvery = proto.AskAgain * 7 / 8
-	// stillFresh is the greatest age of a waiter's latest answer at which a round passes it over: so no waiter is
+	// stillFresh is how long ago a waiter has asked by itself at most if a round passes it over: so no waiter is
 	// without an answer for longer than proto.AskAgain.
 	stillFresh = proto.AskAgain - roundEvery
 	// roundSoon is how soon another round follows one that has failed, for the waiters that it has not reached.
@@ -67,11 +67,10 @@ type Seat struct {
 	heard  int         // its subscription
 	Blocker
 
-	index     int // among the seats, from 1; 0: it does not sit
-	times     int // how often it has sat down
-	underWay  bool
-	asked     clock.Moment // a moment before it asked by itself
-	confirmed clock.Moment // a moment before it did, or before a round that was answered
+	index    int // among the seats, from 1; 0: it does not sit
+	times    int // how often it has sat down
+	underWay bool
+	asked    clock.Moment // a moment before it asked by itself
 }
 
 // Begin has them ask for the waiters of one Client.
@@ -86,14 +85,16 @@ func (r *Rounds) Take(s *Seat, asked clock.Moment, place proto.Place, by Blocker
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s.place, s.heard, s.Blocker = place, heard, by
-	s.underWay, s.asked, s.confirmed = false, asked, asked
+	s.underWay, s.asked = false, asked
 	s.times++
 	r.seats = append(r.seats, s)
 	s.index = len(r.seats)
 	if !r.planned {
 		r.planLocked(clock.Now(), roundEvery-rand.N(proto.AskAgain/16))
 	}
-	r.endings.noteLocked(by.behind())
+	if by.Over != (clock.Moment{}) {
+		r.endings.noteLocked(by.behind())
+	}
 }
 
 // Leave takes a waiter off its seat, if it has one. The result of a round that is under way is not for it any more.
@@ -115,7 +116,7 @@ func (r *Rounds) planLocked(at clock.Moment, wait time.Duration) {
 	r.planned = r.schedule.Put(&r.entry, r.next, 0)
 }
 
-// Run asks for every waiter whose latest answer is not fresh any more.
+// Run asks for every waiter that has not asked by itself a moment ago.
 func (r *Rounds) Run(at clock.Moment) {
 	r.mu.Lock()
 	r.planned = false
@@ -127,7 +128,7 @@ func (r *Rounds) Run(at clock.Moment) {
 	r.endings.lookLocked(at)
 	var due []*Seat
 	for _, s := range r.seats {
-		if !s.underWay && at.Since(s.confirmed) > stillFresh {
+		if !s.underWay && at.Since(s.asked) > stillFresh {
 			due = append(due, s)
 		}
 	}
@@ -276,7 +277,6 @@ func (r *Rounds) confirmedLocked(asked []sitting, sent clock.Moment, micros int6
 		case has:
 			s.Waiter.AskIn(in + clock.AfterEnd)
 		}
-		s.confirmed = sent
 		s.Waiter.Confirm(s.heard, listen.Confirmation{Sent: sent, Micros: micros}, longestUnconfirmed-rand.N(proto.AskAgain/4))
 	}
 }

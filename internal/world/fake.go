@@ -96,10 +96,17 @@ func (p *FakeServer) Client(t *testing.T, mods ...func(*redis.Options)) *redis.C
 	return rdb
 }
 
-// serve answers one connection until its client closes it.
+// serve answers one connection until its client closes it. A client may send many commands before it reads an answer.
 func (p *FakeServer) serve(conn net.Conn) {
 	defer func() { _ = conn.Close() }()
 	in := bufio.NewReader(conn)
+	out := make(chan string, 1024)
+	defer close(out)
+	go func() {
+		for reply := range out {
+			_, _ = io.WriteString(conn, reply) // if it fails, so does reading
+		}
+	}()
 	for {
 		args, err := readArgs(in)
 		if err != nil {
@@ -120,9 +127,7 @@ func (p *FakeServer) serve(conn net.Conn) {
 				return
 			}
 		}
-		if _, err := io.WriteString(conn, reply); err != nil {
-			return
-		}
+		out <- reply
 	}
 }
 
