@@ -230,16 +230,55 @@ func TestRoundsBeginAnew(t *testing.T) {
 	})
 }
 
+// A round looks when leases end of which all waiters have heard before it. A little later the first in line asks. If it is not
+// answered soon the next one does; but nobody does behind a waiter that another one keeps out, which is alive.
+func TestRoundsLookForEndings(t *testing.T) {
+	t.Parallel()
+	const end, soon, ms = 7 * time.Second, 100 * time.Millisecond, time.Millisecond
+	for name, test := range map[string]struct {
+		over func(place int64) string
+		want []time.Duration // when they ask at the latest, after the end
+	}{
+		"not answered": {func(int64) string { return "" }, []time.Duration{13 * ms, 24 * ms}},
+		"kept out":     {func(place int64) string { return inPlace(place, "queue", -ms) }, []time.Duration{13 * ms}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inStill(t, func(t *testing.T, s *still) {
+				s.leases, s.over = map[string]time.Duration{"b": end}, test.over
+				defer s.waits(t, 20, "a")()
+				time.Sleep(time.Second)
+				defer s.waits(t, 2, "b")() // others have to ask first in the first round
+				time.Sleep(6500 * ms)
+				var asked []time.Duration
+				for _, times := range s.askedBetween(end, end+soon) {
+					asked = append(asked, times...)
+				}
+				slices.Sort(asked)
+				if len(asked) != len(test.want) {
+					t.Fatalf("waiters have asked at %v, want %d that do", asked, len(test.want))
+				}
+				for i, at := range asked {
+					if at-end > test.want[i] {
+						t.Errorf("waiter %d has asked %v after the end, want %v at most", i, at-end, test.want[i])
+					}
+				}
+			})
+		})
+	}
+}
+
 // A waiter that cannot be told of its turn asks every few seconds, also if it does not know when a lease ends.
 func TestWaiterIsNotTold(t *testing.T) {
-	inStill(t, func(t *testing.T, s *still) {
-		s.behind, s.Subscribe = true, func(int, string) string { return "" }
-		defer s.waits(t, 1, "k")()
-		time.Sleep(21 * time.Second)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if n := len(s.first); n < 5 || n > 6 {
-			t.Errorf("it has asked at %v, want 5 or 6 times", s.first)
-		}
-	})
+	t.Parallel()
+	s := newStill(t)
+	defer s.client.Close()
+	s.behind, s.Subscribe = true, func(int, string) string { return "" }
+	leave := s.waits(t, 1, "k")
+	time.Sleep(200 * time.Millisecond)
+	leave()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.first); n > 3 {
+		t.Errorf("it has asked %d times at once", n)
+	}
 }

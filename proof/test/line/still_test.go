@@ -28,6 +28,9 @@ type still struct {
 	answer func(calls int, run check.Run) string // of a round; nil or empty: all stand where they stood
 	behind bool                                  // somebody waits in front of those who do not stand in line yet
 
+	leases map[string]time.Duration // when those of some keys end
+	over   func(place int64) string // what a waiter is answered after that
+
 	mu               sync.Mutex
 	refuses, answers time.Duration    // from when to when it refuses those who ask by themselves
 	first            []time.Duration  // when somebody has asked who does not stand in line yet
@@ -43,15 +46,21 @@ type stillCall struct {
 	keys []string // the first key of each of them
 }
 
+func newStill(t *testing.T) *still {
+	t.Helper()
+	s := &still{began: time.Now(), places: make(map[string]int64), asked: make(map[string][]time.Duration)}
+	s.Script = s.run
+	s.rdb = s.Client(t)
+	s.client = redislock.New(s.rdb)
+	return s
+}
+
 // inStill runs fn in a bubble.
 func inStill(t *testing.T, fn func(t *testing.T, s *still)) {
 	t.Helper()
 	t.Parallel()
 	world.Bubble(t, func(t *testing.T, _ *world.World, _ *redistest.Mini, _ *world.Journal) {
-		s := &still{began: time.Now(), places: make(map[string]int64), asked: make(map[string][]time.Duration)}
-		s.Script = s.run
-		s.rdb = s.Client(t)
-		s.client = redislock.New(s.rdb)
+		s := newStill(t)
 		defer s.client.Close()
 		fn(t, s)
 	})
@@ -115,14 +124,22 @@ func (s *still) run(run check.Run) string {
 		if s.places[id] == 0 {
 			s.places[id] = int64(len(s.places) + 1)
 		}
-		return inPlace(s.places[id])
+		end, ends := s.leases[run.Set.Keys[0]]
+		if !ends {
+			end = at + time.Minute
+		} else if at >= end {
+			return s.over(s.places[id])
+		}
+		return inPlace(s.places[id], "write", end-at)
 	}
 	return ":1\r\n"
 }
 
-// inPlace is the answer to a waiter that stands at this place and is heard.
-func inPlace(place int64) string {
-	return strings.Replace(world.InPlace(1, 1), ":7\r\n", fmt.Sprintf(":%d\r\n", place), 1)
+// inPlace is the answer to a waiter that stands at this place and is heard: what is in its way, and for how long.
+func inPlace(place int64, mode string, left time.Duration) string {
+	text := strings.Replace(world.InPlace(1, 1), ":7\r\n", fmt.Sprintf(":%d\r\n", place), 1)
+	text = strings.Replace(text, "write", mode, 1)
+	return strings.Replace(text, ":60000\r\n", fmt.Sprintf(":%d\r\n", left.Milliseconds()), 1)
 }
 
 // toAsk is the answer to a round: which of its waiters have to ask, from 1, and in how many milliseconds.
