@@ -147,7 +147,8 @@ func (l *lane) drive(batch []*Call) {
 	}
 }
 
-// next takes the batch that follows a batch of so many calls that has come back; nil if there is none.
+// next takes the batch that follows a batch of so many calls that has come back; nil if there is none. As many as may be
+// are under way as long as calls wait, so one batch follows one.
 func (l *lane) next(back int) []*Call {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -156,12 +157,7 @@ func (l *lane) next(back int) []*Call {
 		l.running--
 		return nil
 	}
-	batch := l.takeLocked()
-	if len(l.waiting) > 0 && l.running < l.limit {
-		l.running++
-		l.start(job{batch: l.takeLocked()})
-	}
-	return batch
+	return l.takeLocked()
 }
 
 // exchange sends a batch and settles each of its calls, or sends it again.
