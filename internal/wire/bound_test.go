@@ -54,3 +54,53 @@ func TestTripKnowsWhatItsCallerKnows(t *testing.T) {
 		t.Error("the context of the call is not that of its caller again")
 	}
 }
+
+// A Ring fills in the time-outs that are not said as its shards do, and a client that embeds none has none.
+func TestTimeoutsNotSaid(t *testing.T) {
+	t.Parallel()
+	const some = 7 * time.Second
+	for _, c := range []struct{ read, write, wantRead, wantWrite time.Duration }{
+		{0, 0, readTimeout, readTimeout},
+		{some, 0, some, some},
+		{0, some, readTimeout, some},
+	} {
+		ring := redis.NewRing(&redis.RingOptions{ReadTimeout: c.read, WriteTimeout: c.write})
+		if got, want := timeoutsOf(ring), (timeouts{c.wantRead, c.wantWrite, true}); got != want {
+			t.Errorf("read %s, write %s: got %v, want %v", c.read, c.write, got, want)
+		}
+		_ = ring.Close()
+	}
+	if got := timeoutsOf(struct{ *redis.Client }{}); got != (timeouts{}) {
+		t.Errorf("got %v of no client", got)
+	}
+}
+
+// A call is bound by what its answer is worth, and one read time-out at least. A caller that does the sending itself has
+// to be back by then.
+func TestBound(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		read, write, useful time.Duration
+		keys                int
+		want                Bound
+	}{
+		{time.Second, time.Second, 3 * time.Second, 1000, Bound{3 * time.Second, true}},
+		{time.Second, time.Second, 2 * time.Second, 1000, Bound{2 * time.Second, true}},
+		{time.Second, time.Second, 1900 * time.Millisecond, 1000, Bound{1900 * time.Millisecond, false}},
+		{time.Second, time.Second, 1900 * time.Millisecond, plainKeys, Bound{1900 * time.Millisecond, true}},
+		{time.Second, time.Second, time.Millisecond, 1, Bound{time.Second, true}},
+		{time.Second, 2 * time.Second, time.Millisecond, 1, Bound{time.Second, false}},
+		{time.Second, -1, time.Hour, 1, Bound{time.Hour, false}},
+		{-1, time.Second, time.Millisecond, 1, Bound{readTimeout, false}},
+		{-1, time.Second, time.Minute, 1, Bound{time.Minute, false}},
+	} {
+		rdb := redis.NewClient(&redis.Options{ReadTimeout: c.read, WriteTimeout: c.write})
+		if got := New(rdb, Options{}).Bound(c.useful, c.keys); got != c.want {
+			t.Errorf("of %+v: got %v", c, got)
+		}
+		if got := New(struct{ *redis.Client }{rdb}, Options{}).Bound(c.useful, c.keys); got.within != c.want.within || got.inline {
+			t.Errorf("of %+v, embedded: got %v", c, got)
+		}
+		_ = rdb.Close()
+	}
+}

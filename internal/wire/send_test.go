@@ -46,6 +46,12 @@ func (s *trier) send(commands []command, withSource func(command) bool) {
 	}).send(commands, withSource)
 }
 
+// tries returns when there was a try, after those that are under way now have begun.
+func (s *trier) tries() []time.Duration {
+	synctest.Wait()
+	return s.at
+}
+
 // newTrier makes a Conn to such a server, and a call for it.
 func newTrier(t *testing.T, answers slow) (s *trier, conn *Conn, c *Call) {
 	t.Helper()
@@ -97,9 +103,9 @@ func TestBoundOfSilence(t *testing.T) {
 			if end != Settled {
 				call.Abandon(nil)
 			}
-			tries := len(s.at)
-			if time.Sleep(48 * time.Hour); len(s.at) != tries {
-				t.Errorf("%s: it was sent %d times, the last time after its end", name, len(s.at))
+			tries := len(s.tries())
+			if time.Sleep(48 * time.Hour); len(s.tries()) != tries {
+				t.Errorf("%s: it was sent %d times, the last time after its end", name, len(s.tries()))
 			}
 			if call.limit.runs() {
 				t.Errorf("%s: a timer goes on", name)
@@ -123,8 +129,9 @@ func TestSlotMovesForLong(t *testing.T) {
 			t.Errorf("got end %v and error %v after %s, want its own after %s", end, call.Err, took, wait)
 		}
 		pause := 50 * time.Millisecond
-		for i, at := range s.at[1:] {
-			if got := at - s.at[i]; got < pause || got >= 2*pause {
+		tries := s.tries()
+		for i, at := range tries[1:] {
+			if got := at - tries[i]; got < pause || got >= 2*pause {
 				t.Errorf("pause %d: got %s, want %s and up to twice as long", i, got, pause)
 			}
 			pause = min(2*pause, 400*time.Millisecond)
