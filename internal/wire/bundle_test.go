@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
@@ -122,5 +123,46 @@ func TestBatchReplyOfEachCall(t *testing.T) {
 		if done := c.Err == nil; done != (i == 0) || c.IsUnanswered() != (i > 1) {
 			t.Errorf("%s: got done %t, unanswered %t", c.Run.Keys()[0], done, c.IsUnanswered())
 		}
+	}
+}
+
+// A manyKeyed is a run with many keys.
+type manyKeyed struct{ said }
+
+func (m *manyKeyed) Keys() []string { return slices.Repeat([]string{m.key}, plainKeys) }
+
+// A bundle has no more keys than a server should be held for, and none is made for one call.
+func TestBundleHasAnEnd(t *testing.T) {
+	t.Parallel()
+	conn := newConn(t, nil)
+	for calls, want := range map[int][]int{1: {1}, 2: {2}, 8: {8}, 9: {8, 1}, 20: {8, 8, 4}} {
+		var batch []*Call
+		for range calls {
+			batch = append(batch, &Call{Wish: Wish{Plain: true, Run: &manyKeyed{said{key: "k"}}}})
+		}
+		var got []int
+		for _, p := range conn.main.commands(batch, true) {
+			got = append(got, len(p.calls()))
+			if _, single := p.(*single); single != (len(p.calls()) == 1) {
+				t.Errorf("a command of %d calls is a %T", len(p.calls()), p)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%d calls: got commands of %v, want %v", calls, got, want)
+		}
+	}
+}
+
+// A command that a hook keeps does not keep the calls.
+func TestCommandForgetsCalls(t *testing.T) {
+	t.Parallel()
+	var kept []*single
+	conn, l := newServed(t, func(p command) {
+		kept = append(kept, p.(*single))
+		p.cmd().SetVal([]any{undone})
+	})
+	l.exchange([]*Call{newAsking(conn, "a", "k"), newAsking(conn, "b", "k"), newAsking(conn, "c", "other")})
+	if len(kept) != 2 || slices.ContainsFunc(kept, func(s *single) bool { return s.call != nil || s.alike != nil }) {
+		t.Errorf("calls are kept by %d commands", len(kept))
 	}
 }

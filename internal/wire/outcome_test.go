@@ -1,7 +1,9 @@
 package wire
 
 import (
+	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"testing"
@@ -44,6 +46,50 @@ func TestOutcome(t *testing.T) {
 		}
 		if got := MayCome(errors.Join(c.err)); got != c.come {
 			t.Errorf("%v, wrapped: may come later: %t", c.err, got)
+		}
+	}
+}
+
+// A handshake that fails leaves no connection over which a request could have been sent.
+func TestHandshake(t *testing.T) {
+	t.Parallel()
+	remote := func(text string) error { return &net.OpError{Op: "remote error", Err: errors.New(text)} }
+	for _, c := range []struct {
+		err  error
+		want bool
+	}{
+		{&tls.CertificateVerificationError{Err: io.EOF}, true},
+		{tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}, true},
+		{tls.RecordHeaderError{Msg: "unsupported SSLv2 handshake received"}, false},
+		{remote("tls: bad certificate"), true},
+		{remote("tls: unknown certificate authority"), true},
+		{remote("tls: handshake failure"), true},
+		{remote("tls: protocol version not supported"), true},
+		{remote("tls: internal error"), false},
+		{remote("bad certificate"), false},
+		{&net.OpError{Op: "remote error"}, false},
+		{&net.OpError{Op: "read", Err: errors.New("tls: bad certificate")}, false},
+		{io.EOF, false},
+	} {
+		if got := isHandshake(c.err); got != c.want {
+			t.Errorf("%v: got %t", c.err, got)
+		}
+		if got := MayCome(fmt.Errorf("wrapped: %w", c.err)); got == c.want {
+			t.Errorf("%v: may come later: %t", c.err, got)
+		}
+	}
+}
+
+// An answer of the server is shown without the place in the script; any other error is shown as it is.
+func TestLegible(t *testing.T) {
+	t.Parallel()
+	answer := refused("ERR something script: 1f, on @user_script:7.")
+	if err := Legible(fmt.Errorf("wrapped: %w", answer)); err.Error() != "ERR something" || !errors.Is(err, answer) {
+		t.Errorf("got %q", err)
+	}
+	for _, err := range []error{nil, io.EOF} {
+		if got := Legible(err); got != err { //nolint:errorlint // it is this value
+			t.Errorf("got %v of %v", got, err)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -124,5 +125,64 @@ func TestCallerLooksInVain(t *testing.T) {
 				t.Errorf("%s: got end %v after %s", name, end, took)
 			}
 		})
+	}
+}
+
+// A call that is sent once more with the source of its script, in the same try, has what it had: one context, and one
+// time since which it counts. The command that went before is left as it was, for hooks that keep it.
+func TestTryWithSource(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		for name, c := range map[string]*Call{
+			"bounded":            {Wish: Wish{Bounded: true, Context: ctx}},
+			"bounded, by caller": {Wish: Wish{Bounded: true, Context: ctx}, progress: progress{byCaller: true, limit: new(timeout)}},
+			"with an end":        {Wish: Wish{Context: ctx}},
+			"that goes on":       {Wish: Wish{Context: context.Background()}},
+		} {
+			c.Run = &said{key: "k"}
+			own, s := c.Context, newSingle(c)
+			began := clock.Now()
+			s.prepare(began, false)
+			named, channel := s.Args(), s.context().Done()
+			if c.byCaller != (c.Began == began) {
+				t.Errorf("%s: it began at %v, want %v", name, c.Began, began)
+			}
+			time.Sleep(overdue / 2)
+			s.prepare(clock.Now(), true)
+			if named[0] != "evalsha" || s.Args()[0] != "eval" || c.Sent == began || c.byCaller != (c.Began == began) {
+				t.Errorf("%s: got commands %v and %v, began %v, sent %v", name, named, s.Args(), c.Began, c.Sent)
+			}
+			if s.context().Done() != channel || c.Bounded != (channel != nil) && own.Done() != nil {
+				t.Errorf("%s: the try has another channel", name)
+			}
+			if c.byCaller {
+				time.Sleep(overdue/2 - 1)
+				synctest.Wait()
+				if s.context().Err() != nil {
+					t.Error("the time for a connection is over too soon")
+				}
+				time.Sleep(1)
+				<-channel
+			}
+			s.answered()
+			if c.Context != own || s.call != nil {
+				t.Errorf("%s: the call has the context of a try that is over, or is kept by its command", name)
+			}
+			c.limited().clear()
+		}
+	})
+}
+
+// A bounded call with a caller that has gone does not begin to wait for a connection.
+func TestTryOfAbandoned(t *testing.T) {
+	t.Parallel()
+	c := &Call{Wish: Wish{Context: t.Context(), Bounded: true}}
+	c.Abandon(nil)
+	s := newSingle(c)
+	s.beginTry()
+	if err := c.Context.Err(); !errors.Is(err, errNoConnection) {
+		t.Errorf("got error %v", err)
 	}
 }

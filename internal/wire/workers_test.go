@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -101,4 +102,32 @@ func TestWorkersSweep(t *testing.T) {
 	if w.sweep(); w.runs {
 		t.Error("the timer runs although nobody is idle")
 	}
+}
+
+// Goroutines that have nothing to do end after a while, also if others come and go all the time.
+func TestWorkersEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var w workers
+		old := &worker{jobs: make(chan job, 1)}
+		w.take(old)
+		began := time.Now()
+		go func() {
+			for time.Since(began) < 5*rest {
+				time.Sleep(rest / 4)
+				w.take(&worker{jobs: make(chan job, 1)})
+			}
+		}()
+		if <-old.jobs; time.Since(began) != 2*rest {
+			t.Errorf("it has ended after %s, want %s", time.Since(began), 2*rest)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if len(w.idle) > 0 || w.timer.Stop() {
+			t.Errorf("%d are left, or the timer goes on", len(w.idle))
+		}
+		last := &worker{jobs: make(chan job, 1)}
+		w.take(last)
+		<-last.jobs
+	})
 }
