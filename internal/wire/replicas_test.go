@@ -1,0 +1,347 @@
+package wire
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Nodes are servers in memory. They do every script and have one replica each, unless they are told what to
+// say to a command.
+type nodes struct {
+	mu    sync.Mutex
+	says  map[string]string   // by name and command, such as "one evalsha k" or "one wait"
+	heard map[string][]string // the commands for keys and replicas, by name
+	dials map[string]int
+	open  map[string]int
+	loads int   // how often the Cluster was asked for its slots
+	fails error // what it says to that
+}
+
+func newNodes() *nodes {
+	return &nodes{says: make(map[string]string), heard: make(map[string][]string), dials: make(map[string]int), open: make(map[string]int)}
+}
+
+// The addresses of the nodes are not looked up.
+const one, two, three = "10.0.0.1:1", "10.0.0.2:2", "10.0.0.3:3"
+
+var names = map[string]string{one: "one", two: "two", three: "three"}
+
+// dial connects with a node.
+func (n *nodes) dial(_ context.Context, _, addr string) (net.Conn, error) {
+	addr = names[addr]
+	client, server := net.Pipe()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.dials[addr]++
+	n.open[addr]++
+	go func() {
+		in := bufio.NewReader(server)
+		for {
+			words, err := readCommand(in)
+			if err != nil {
+				n.mu.Lock()
+				defer n.mu.Unlock()
+				n.open[addr]--
+				_ = server.Close()
+				return
+			}
+			_, _ = io.WriteString(server, n.answer(addr, words)+"\r\n")
+		}
+	}()
+	return client, nil
+}
+
+// readCommand reads one command.
+func readCommand(in *bufio.Reader) (words []string, err error) {
+	line, err := in.ReadString('\n')
+	if err != nil {
+		return nil, err
+	}
+	count, err := strconv.Atoi(strings.TrimSpace(line[1:]))
+	for range count {
+		if _, err = in.ReadString('\n'); err != nil {
+			return nil, err
+		}
+		word, err := in.ReadString('\n')
+		if err != nil {
+			return nil, err
+		}
+		words = append(words, strings.TrimSpace(word))
+	}
+	return words, err
+}
+
+func (n *nodes) answer(addr string, words []string) string {
+	var answer string
+	what := words[0]
+	switch what {
+	case "evalsha", "eval":
+		what, answer = what+" "+words[3], ":1"
+	case "wait":
+		answer = ":1"
+	case "asking":
+		answer = "+OK"
+	default:
+		return "-ERR unknown command"
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if words[0] == "wait" {
+		n.heard[addr] = append(n.heard[addr], strings.Join(words, " "))
+	} else {
+		n.heard[addr] = append(n.heard[addr], what)
+	}
+	if says, ok := n.says[addr+" "+what]; ok {
+		return says
+	}
+	return answer
+}
+
+// client, cluster and ring connect with the nodes. Key a belongs to node two of a Cluster, b to node one.
+func (n *nodes) client(t *testing.T) *redis.Client {
+	t.Helper()
+	rdb := redis.NewClient(&redis.Options{Addr: one, Dialer: n.dial, ReadTimeout: 4 * time.Second, MaxRetries: -1})
+	t.Cleanup(func() { _ = rdb.Close() })
+	return rdb
+}
+
+func (n *nodes) cluster(t *testing.T) *redis.ClusterClient {
+	t.Helper()
+	rdb := redis.NewClusterClient(&redis.ClusterOptions{Dialer: n.dial, ReadTimeout: 4 * time.Second, ClusterSlots: n.slots})
+	t.Cleanup(func() {
+		_ = rdb.Close()
+		time.Sleep(time.Second) // it rests behind each look at the slots
+	})
+	return rdb
+}
+
+func (n *nodes) slots(context.Context) ([]redis.ClusterSlot, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.loads++
+	return []redis.ClusterSlot{
+		{Start: 0, End: 8191, Nodes: []redis.ClusterNode{{Addr: one}}},
+		{Start: 8192, End: 16383, Nodes: []redis.ClusterNode{{Addr: two}}},
+	}, n.fails
+}
+
+func (n *nodes) ring(t *testing.T) *redis.Ring {
+	t.Helper()
+	rdb := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"shard": one}, Dialer: n.dial, ReadTimeout: 4 * time.Second, HeartbeatFrequency: 24 * time.Hour})
+	t.Cleanup(func() { _ = rdb.Close() })
+	return rdb
+}
+
+// asked sends a call for each key, each of which wants a replica, and returns the commands.
+func asked(conn *Conn, within time.Duration, keys ...string) (commands []command) {
+	for _, key := range keys {
+		commands = append(commands, newSingle(&Call{Wish: Wish{Context: context.Background(), Run: &said{key: key}}}))
+	}
+	replicated{conn, Replicas{Wanted: 1, Within: within}}.send(commands, byName)
+	return commands
+}
+
+// Behind all commands for a server follows the question how many replicas have them. A Cluster redirects them once.
+func TestReplicasAreAskedFor(t *testing.T) {
+	t.Parallel()
+	const moved, asks, gone = "-MOVED 3300 " + two, "-ASK 3300 " + two, "-MOVED 3300 " + three
+	for name, c := range map[string]struct {
+		rdb   func(*nodes, *testing.T) redis.Scripter
+		says  map[string]string
+		keys  string
+		heard map[string][]string
+		loads int // of the slots
+		dials map[string]int
+		errs  map[string]string // by key
+	}{
+		"server": {
+			rdb: func(n *nodes, t *testing.T) redis.Scripter { return n.client(t) }, keys: "a b",
+			heard: map[string][]string{"one": {"evalsha a", "evalsha b", "wait 1 500"}},
+			dials: map[string]int{"one": 1},
+		},
+		"ring": {
+			rdb: func(n *nodes, t *testing.T) redis.Scripter { return n.ring(t) }, keys: "a b",
+			heard: map[string][]string{"one": {"evalsha a", "evalsha b", "wait 1 500"}},
+			dials: map[string]int{"one": 1},
+		},
+		"ring that redirects": {
+			rdb: func(n *nodes, t *testing.T) redis.Scripter { return n.ring(t) }, keys: "b",
+			says:  map[string]string{"one evalsha b": moved},
+			heard: map[string][]string{"one": {"evalsha b", "wait 1 500"}},
+			dials: map[string]int{"one": 1}, errs: map[string]string{"b": moved},
+		},
+		"cluster": {
+			keys:  "a b {a}",
+			heard: map[string][]string{"one": {"evalsha b", "wait 1 500"}, "two": {"evalsha a", "evalsha {a}", "wait 1 500"}},
+			loads: 1, dials: map[string]int{"one": 1, "two": 1},
+		},
+		"moved": {
+			keys: "a b {b}", says: map[string]string{"one evalsha b": moved, "one evalsha {b}": moved},
+			heard: map[string][]string{
+				"one": {"evalsha b", "evalsha {b}", "wait 1 500"},
+				"two": {"evalsha a", "wait 1 500", "evalsha b", "evalsha {b}", "wait 1 500"},
+			},
+			loads: 3, dials: map[string]int{"one": 1, "two": 1},
+		},
+		"on its way": {
+			keys: "a b {b}", says: map[string]string{"one evalsha b": asks, "one evalsha {b}": asks},
+			heard: map[string][]string{
+				"one": {"evalsha b", "evalsha {b}", "wait 1 500"},
+				"two": {"evalsha a", "wait 1 500", "asking", "evalsha b", "asking", "evalsha {b}", "wait 1 500"},
+			},
+			loads: 2, dials: map[string]int{"one": 1, "two": 1},
+		},
+		"moved to an unknown node": {
+			keys: "b", says: map[string]string{"one evalsha b": gone},
+			heard: map[string][]string{"one": {"evalsha b", "wait 1 500"}, "three": {"evalsha b", "wait 1 500"}},
+			loads: 3, dials: map[string]int{"one": 1, "three": 1},
+		},
+		"moved twice": {
+			keys: "b", says: map[string]string{"one evalsha b": moved, "two evalsha b": gone},
+			heard: map[string][]string{"one": {"evalsha b", "wait 1 500"}, "two": {"evalsha b", "wait 1 500"}},
+			loads: 3, dials: map[string]int{"one": 1, "two": 1}, errs: map[string]string{"b": gone},
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			n := newNodes()
+			if n.says = c.says; c.rdb == nil {
+				c.rdb = func(n *nodes, t *testing.T) redis.Scripter { return n.cluster(t) }
+			}
+			commands := asked(New(c.rdb(n, t), Options{}), 500*time.Millisecond, strings.Fields(c.keys)...)
+			synctest.Wait()
+			if !reflect.DeepEqual(n.heard, c.heard) || n.loads != c.loads || !reflect.DeepEqual(n.dials, c.dials) || n.open["three"] > 0 {
+				t.Errorf("%s: the nodes have heard %q, over %v connections, and were asked for slots %d times: want %q, %v, %d; open %v",
+					name, n.heard, n.dials, n.loads, c.heard, c.dials, c.loads, n.open)
+			}
+			for _, p := range commands {
+				call := p.calls()[0]
+				got, want := "", strings.TrimPrefix(c.errs[call.Run.Keys()[0]], "-")
+				if p.Err() != nil {
+					got = p.Err().Error()
+				}
+				if got != want || call.Replicated != (Replicated{Got: 1}) || want == "" && p.cmd().Val() != any(done) {
+					t.Errorf("%s: key %s: got %v, error %q and replicas %v, want error %q", name, call.Run.Keys()[0], p.cmd().Val(), got, call.Replicated, want)
+				}
+			}
+		})
+	}
+}
+
+// If the node of a key is not known its command fails, and the others are not sent either. A redirection leads nowhere
+// if no nodes are known any more.
+func TestReplicasOfUnknownNodes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := newNodes()
+		n.fails = errors.New("no slots")
+		conn := New(n.cluster(t), Options{})
+		for _, p := range asked(conn, time.Second, "a", "b") {
+			if !errors.Is(p.Err(), n.fails) || len(p.Args()) == 0 || p.calls()[0].Sent.Wall == 0 {
+				t.Errorf("got error %v, arguments %v", p.Err(), p.Args())
+			}
+		}
+		if len(n.heard) > 0 {
+			t.Errorf("they have heard %q", n.heard)
+		}
+		if _, _, ok := conn.master(three); ok {
+			t.Error("there is a node")
+		}
+	})
+}
+
+// Replicas are waited for as long as is wanted, and half of the time that the client waits for any answer. The hooks of
+// the client find what the context of the caller knows, if there is one caller.
+func TestWaitForReplicas(t *testing.T) {
+	t.Parallel()
+	type key struct{}
+	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), key{}, "known"))
+	cancel()
+	synctest.Test(t, func(t *testing.T) {
+		n := newNodes()
+		rdb := n.client(t)
+		var seen []any
+		rdb.AddHook(pipelineHook(func(ctx context.Context, cmds []redis.Cmder) {
+			if cmds[len(cmds)-1].Name() == "wait" {
+				seen = append(seen, ctx.Value(key{}), ctx.Err())
+			}
+		}))
+		conn := New(rdb, Options{})
+		first := newSingle(&Call{Wish: Wish{Context: ctx, Run: &said{key: "a"}}})
+		second := newSingle(&Call{Wish: Wish{Context: ctx, Run: &said{key: "b"}}})
+		r := replicated{conn, Replicas{Wanted: 2, Within: time.Minute}}
+		r.send([]command{first}, byName)
+		r.send([]command{first, second}, bySource)
+		if want := []any{"known", nil, nil, nil}; !reflect.DeepEqual(seen, want) {
+			t.Errorf("the hooks have seen %v, want %v", seen, want)
+		}
+		if want := []string{"evalsha a", "wait 2 2000", "eval a", "eval b", "wait 2 2000"}; !reflect.DeepEqual(n.heard["one"], want) {
+			t.Errorf("the server has heard %q, want %q", n.heard["one"], want)
+		}
+	})
+}
+
+// A pipelineHook is called with each pipeline.
+type pipelineHook func(ctx context.Context, cmds []redis.Cmder)
+
+func (pipelineHook) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (pipelineHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+func (h pipelineHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		h(ctx, cmds)
+		return next(ctx, cmds)
+	}
+}
+
+// A redirection names a slot and an address. Nothing else is one.
+func TestRedirection(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"MOVED 3300 two:1": "two:1 false true", "ASK 3300 two:1": "two:1 true true",
+		"MOVED 3300": " false false", "ASK": " false false", "": " false false", "MOVED 3300 two:1 more": " false false",
+		"ERR no slot": " false false",
+	} {
+		addr, ask, ok := redirection(refused(text))
+		if got := fmt.Sprint(addr, " ", ask, " ", ok); got != want {
+			t.Errorf("%q: got %s, want %s", text, got, want)
+		}
+	}
+	if addr, ask, ok := redirection(nil); addr != "" || ask || ok {
+		t.Error("no error is one")
+	}
+}
+
+// What a server says of replicas is shown without the place in a script. Only if it would say so for ever is it no use to
+// ask again.
+func TestAnswerOfReplicas(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err          error
+		shown, never string
+	}{
+		{nil, "<nil>", "<nil>"},
+		{io.EOF, "EOF", "<nil>"},
+		{refused("NOPERM no script: 1f, on @user_script:7."), "NOPERM no", "NOPERM no script: 1f, on @user_script:7."},
+		{refused("ERR WAIT cannot be used with replica instances."), "ERR WAIT cannot be used with replica instances.", "<nil>"},
+		{loading, loading.Error(), "<nil>"},
+	} {
+		a := Replicated{7, io.EOF, io.EOF}
+		a.take(3, c.err)
+		if a.Got != 3 || fmt.Sprint(a.Err) != c.shown || fmt.Sprint(a.Never) != c.never {
+			t.Errorf("%v: got %v", c.err, a)
+		}
+	}
+}
