@@ -140,11 +140,11 @@ func TestLaneOverdue(t *testing.T) {
 			ask(9)
 			time.Sleep(overdue - 1)
 			air.want(t)
-			time.Sleep(1)
+			time.Sleep(time.Nanosecond)
 			hung = append(hung, air.want(t, 6)...)
 			time.Sleep(overdue - 1)
 			air.want(t)
-			time.Sleep(1)
+			time.Sleep(time.Nanosecond)
 			hung = append(hung, air.want(t, 3)...)
 			for _, f := range hung {
 				f.land()

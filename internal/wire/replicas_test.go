@@ -159,7 +159,7 @@ func TestReplicasAreAskedFor(t *testing.T) {
 	t.Parallel()
 	const moved, asks, gone = "-MOVED 3300 " + two, "-ASK 3300 " + two, "-MOVED 3300 " + three
 	for name, c := range map[string]struct {
-		rdb   func(*nodes, *testing.T) redis.Scripter
+		rdb   func(*testing.T, *nodes) redis.Scripter
 		says  map[string]string
 		keys  string
 		heard map[string][]string
@@ -168,17 +168,17 @@ func TestReplicasAreAskedFor(t *testing.T) {
 		errs  map[string]string // by key
 	}{
 		"server": {
-			rdb: func(n *nodes, t *testing.T) redis.Scripter { return n.client(t) }, keys: "a b",
+			rdb: func(t *testing.T, n *nodes) redis.Scripter { return n.client(t) }, keys: "a b",
 			heard: map[string][]string{"one": {"evalsha a", "evalsha b", "wait 1 500"}},
 			dials: map[string]int{"one": 1},
 		},
 		"ring": {
-			rdb: func(n *nodes, t *testing.T) redis.Scripter { return n.ring(t) }, keys: "a b",
+			rdb: func(t *testing.T, n *nodes) redis.Scripter { return n.ring(t) }, keys: "a b",
 			heard: map[string][]string{"one": {"evalsha a", "evalsha b", "wait 1 500"}},
 			dials: map[string]int{"one": 1},
 		},
 		"ring that redirects": {
-			rdb: func(n *nodes, t *testing.T) redis.Scripter { return n.ring(t) }, keys: "b",
+			rdb: func(t *testing.T, n *nodes) redis.Scripter { return n.ring(t) }, keys: "b",
 			says:  map[string]string{"one evalsha b": moved},
 			heard: map[string][]string{"one": {"evalsha b", "wait 1 500"}},
 			dials: map[string]int{"one": 1}, errs: map[string]string{"b": moved},
@@ -218,9 +218,9 @@ func TestReplicasAreAskedFor(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			n := newNodes()
 			if n.says = c.says; c.rdb == nil {
-				c.rdb = func(n *nodes, t *testing.T) redis.Scripter { return n.cluster(t) }
+				c.rdb = func(t *testing.T, n *nodes) redis.Scripter { return n.cluster(t) }
 			}
-			commands := asked(New(c.rdb(n, t), Options{}), 500*time.Millisecond, strings.Fields(c.keys)...)
+			commands := asked(New(c.rdb(t, n), Options{}), 500*time.Millisecond, strings.Fields(c.keys)...)
 			synctest.Wait()
 			if !reflect.DeepEqual(n.heard, c.heard) || n.loads != c.loads || !reflect.DeepEqual(n.dials, c.dials) || n.open["three"] > 0 {
 				t.Errorf("%s: the nodes have heard %q, over %v connections, and were asked for slots %d times: want %q, %v, %d; open %v",
@@ -310,13 +310,17 @@ func (h pipelineHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.
 func TestRedirection(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"MOVED 3300 two:1": "two:1 false true", "ASK 3300 two:1": "two:1 true true",
-		"MOVED 3300": " false false", "ASK": " false false", "": " false false", "MOVED 3300 two:1 more": " false false",
-		"ERR no slot": " false false",
+		"MOVED 3300 two:1": "moved to two:1", "ASK 3300 two:1": "on its way to two:1",
+		"MOVED 3300": "", "ASK": "", "": "", "MOVED 3300 two:1 more": "", "ERR no slot": "",
 	} {
-		addr, ask, ok := redirection(refused(text))
-		if got := fmt.Sprint(addr, " ", ask, " ", ok); got != want {
-			t.Errorf("%q: got %s, want %s", text, got, want)
+		got := ""
+		if addr, ask, ok := redirection(refused(text)); ask {
+			got = "on its way to " + addr
+		} else if ok {
+			got = "moved to " + addr
+		}
+		if got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
 	if addr, ask, ok := redirection(nil); addr != "" || ask || ok {

@@ -108,7 +108,7 @@ func TestNoTryAfterCaller(t *testing.T) {
 				t.Fatalf("%v: got end %v", err, end)
 			}
 			var took time.Duration
-			if !call.Abandon(func(c *Call) { took = time.Since(s.began) }) {
+			if !call.Abandon(func(*Call) { took = time.Since(s.began) }) {
 				t.Fatalf("%v: it has an outcome already", err)
 			}
 			time.Sleep(time.Hour)

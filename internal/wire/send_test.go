@@ -199,6 +199,7 @@ func TestNoTimerAfterWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, conn, call := newTrier(t, slow{{2 * time.Second, nil}, {2 * time.Second, nil}})
 		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
 		for _, b := range []Bound{{within: 24 * time.Hour}, {}} {
 			if end := conn.Send(ctx, call, b, 24*time.Hour); end != Settled {
 				t.Fatalf("got end %v", end)
