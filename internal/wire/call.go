@@ -104,7 +104,7 @@ type progress struct {
 
 	byCaller bool // its caller has done the sending, and finds the outcome when it comes back
 
-	connecting atomic.Pointer[tryContext] // the try that is under way, if it is bounded; else nil
+	connecting atomic.Pointer[tryContext] // the latest try by itself, if it is bounded; it may be over
 	limit      *timeout                   // of its caller; nil before it needs one
 	failed     atomic.Pointer[error]      // why the latest try failed that did
 	unused     chan struct{}              // that the latest bounded try has not closed, for the next one

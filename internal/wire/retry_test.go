@@ -62,6 +62,9 @@ func TestTries(t *testing.T) {
 				if !errors.Is(call.Err, want) || len(s.tries()) != min(tries, DefaultTries) {
 					t.Errorf("%v: got %v after %d tries, want %v after %d", err, call.Err, len(s.tries()), want, tries)
 				}
+				if under := conn.under.Load(); under != 0 {
+					t.Errorf("%v: %d calls count as under way after %d tries", err, under, tries)
+				}
 				if got := call.Run.(*said).resent; got != (resent && tries > 1) {
 					t.Errorf("%v: its run was told that it may have been executed: %t", err, got)
 				}

@@ -169,7 +169,6 @@ func (s *single) endTry() {
 	}
 	if c.Bounded {
 		c.unused = s.try.leave()
-		c.connecting.Store(nil)
 	}
 }
 
