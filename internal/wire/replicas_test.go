@@ -1,149 +1,18 @@
 package wire
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"reflect"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
-
-// Nodes are servers in memory. They do every script and have one replica each, unless they are told what to
-// say to a command.
-type nodes struct {
-	mu    sync.Mutex
-	says  map[string]string   // by name and command, such as "one evalsha k" or "one wait"
-	heard map[string][]string // the commands for keys and replicas, by name
-	dials map[string]int
-	open  map[string]int
-	loads int   // how often the Cluster was asked for its slots
-	fails error // what it says to that
-}
-
-func newNodes() *nodes {
-	return &nodes{says: make(map[string]string), heard: make(map[string][]string), dials: make(map[string]int), open: make(map[string]int)}
-}
-
-// The addresses of the nodes are not looked up.
-const one, two, three = "10.0.0.1:1", "10.0.0.2:2", "10.0.0.3:3"
-
-var names = map[string]string{one: "one", two: "two", three: "three"}
-
-// dial connects with a node.
-func (n *nodes) dial(_ context.Context, _, addr string) (net.Conn, error) {
-	addr = names[addr]
-	client, server := net.Pipe()
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.dials[addr]++
-	n.open[addr]++
-	go func() {
-		in := bufio.NewReader(server)
-		for {
-			words, err := readCommand(in)
-			if err != nil {
-				n.mu.Lock()
-				defer n.mu.Unlock()
-				n.open[addr]--
-				_ = server.Close()
-				return
-			}
-			_, _ = io.WriteString(server, n.answer(addr, words)+"\r\n")
-		}
-	}()
-	return client, nil
-}
-
-// readCommand reads one command.
-func readCommand(in *bufio.Reader) (words []string, err error) {
-	line, err := in.ReadString('\n')
-	if err != nil {
-		return nil, err
-	}
-	count, err := strconv.Atoi(strings.TrimSpace(line[1:]))
-	for range count {
-		if _, err = in.ReadString('\n'); err != nil {
-			return nil, err
-		}
-		word, err := in.ReadString('\n')
-		if err != nil {
-			return nil, err
-		}
-		words = append(words, strings.TrimSpace(word))
-	}
-	return words, err
-}
-
-func (n *nodes) answer(addr string, words []string) string {
-	var answer string
-	what := words[0]
-	switch what {
-	case "evalsha", "eval":
-		what, answer = what+" "+words[3], ":1"
-	case "wait":
-		answer = ":1"
-	case "asking":
-		answer = "+OK"
-	default:
-		return "-ERR unknown command"
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if words[0] == "wait" {
-		n.heard[addr] = append(n.heard[addr], strings.Join(words, " "))
-	} else {
-		n.heard[addr] = append(n.heard[addr], what)
-	}
-	if says, ok := n.says[addr+" "+what]; ok {
-		return says
-	}
-	return answer
-}
-
-// client, cluster and ring connect with the nodes. Key a belongs to node two of a Cluster, b to node one.
-func (n *nodes) client(t *testing.T) *redis.Client {
-	t.Helper()
-	rdb := redis.NewClient(&redis.Options{Addr: one, Dialer: n.dial, ReadTimeout: 4 * time.Second, MaxRetries: -1})
-	t.Cleanup(func() { _ = rdb.Close() })
-	return rdb
-}
-
-func (n *nodes) cluster(t *testing.T) *redis.ClusterClient {
-	t.Helper()
-	rdb := redis.NewClusterClient(&redis.ClusterOptions{Dialer: n.dial, ReadTimeout: 4 * time.Second, ClusterSlots: n.slots})
-	t.Cleanup(func() {
-		_ = rdb.Close()
-		time.Sleep(time.Second) // it rests behind each look at the slots
-	})
-	return rdb
-}
-
-func (n *nodes) slots(context.Context) ([]redis.ClusterSlot, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.loads++
-	return []redis.ClusterSlot{
-		{Start: 0, End: 8191, Nodes: []redis.ClusterNode{{Addr: one}}},
-		{Start: 8192, End: 16383, Nodes: []redis.ClusterNode{{Addr: two}}},
-	}, n.fails
-}
-
-func (n *nodes) ring(t *testing.T) *redis.Ring {
-	t.Helper()
-	rdb := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"shard": one}, Dialer: n.dial, ReadTimeout: 4 * time.Second, HeartbeatFrequency: 24 * time.Hour})
-	t.Cleanup(func() { _ = rdb.Close() })
-	return rdb
-}
 
 // asked sends a call for each key, each of which wants a replica, and returns the commands.
 func asked(conn *Conn, within time.Duration, keys ...string) (commands []command) {
@@ -154,73 +23,84 @@ func asked(conn *Conn, within time.Duration, keys ...string) (commands []command
 	return commands
 }
 
+const movedToTwo, movingToTwo, movedToThree = "-MOVED 3300 " + two, "-ASK 3300 " + two, "-MOVED 3300 " + three
+
+// askings are what calls that want replicas come to.
+var askings = map[string]struct {
+	kind  string // of client; empty: of a Cluster
+	says  map[string]string
+	keys  string
+	heard map[string][]string
+	loads int // of the slots
+	dials map[string]int
+	errs  map[string]string // by key
+}{
+	"server": {
+		kind: "server", keys: "a b",
+		heard: map[string][]string{"one": {"evalsha a", "evalsha b", "wait 1 500"}},
+		dials: map[string]int{"one": 1},
+	},
+	"ring": {
+		kind: "ring", keys: "a b",
+		heard: map[string][]string{"one": {"evalsha a", "evalsha b", "wait 1 500"}},
+		dials: map[string]int{"one": 1},
+	},
+	"ring that redirects": {
+		kind: "ring", keys: "b",
+		says:  map[string]string{"one evalsha b": movedToTwo},
+		heard: map[string][]string{"one": {"evalsha b", "wait 1 500"}},
+		dials: map[string]int{"one": 1}, errs: map[string]string{"b": movedToTwo},
+	},
+	"cluster": {
+		keys:  "a b {a}",
+		heard: map[string][]string{"one": {"evalsha b", "wait 1 500"}, "two": {"evalsha a", "evalsha {a}", "wait 1 500"}},
+		loads: 1, dials: map[string]int{"one": 1, "two": 1},
+	},
+	"moved": {
+		keys: "a b {b}", says: map[string]string{"one evalsha b": movedToTwo, "one evalsha {b}": movedToTwo},
+		heard: map[string][]string{
+			"one": {"evalsha b", "evalsha {b}", "wait 1 500"},
+			"two": {"evalsha a", "wait 1 500", "evalsha b", "evalsha {b}", "wait 1 500"},
+		},
+		loads: 3, dials: map[string]int{"one": 1, "two": 1},
+	},
+	"on its way": {
+		keys: "a b {b}", says: map[string]string{"one evalsha b": movingToTwo, "one evalsha {b}": movingToTwo},
+		heard: map[string][]string{
+			"one": {"evalsha b", "evalsha {b}", "wait 1 500"},
+			"two": {"evalsha a", "wait 1 500", "asking", "evalsha b", "asking", "evalsha {b}", "wait 1 500"},
+		},
+		loads: 2, dials: map[string]int{"one": 1, "two": 1},
+	},
+	"moved to an unknown node": {
+		keys: "b", says: map[string]string{"one evalsha b": movedToThree},
+		heard: map[string][]string{"one": {"evalsha b", "wait 1 500"}, "three": {"evalsha b", "wait 1 500"}},
+		loads: 3, dials: map[string]int{"one": 1, "three": 1},
+	},
+	"moved twice": {
+		keys: "b", says: map[string]string{"one evalsha b": movedToTwo, "two evalsha b": movedToThree},
+		heard: map[string][]string{"one": {"evalsha b", "wait 1 500"}, "two": {"evalsha b", "wait 1 500"}},
+		loads: 3, dials: map[string]int{"one": 1, "two": 1}, errs: map[string]string{"b": movedToThree},
+	},
+}
+
 // Behind all commands for a server follows the question how many replicas have them. A Cluster redirects them once.
 func TestReplicasAreAskedFor(t *testing.T) {
 	t.Parallel()
-	const moved, asks, gone = "-MOVED 3300 " + two, "-ASK 3300 " + two, "-MOVED 3300 " + three
-	for name, c := range map[string]struct {
-		rdb   func(*testing.T, *nodes) redis.Scripter
-		says  map[string]string
-		keys  string
-		heard map[string][]string
-		loads int // of the slots
-		dials map[string]int
-		errs  map[string]string // by key
-	}{
-		"server": {
-			rdb: func(t *testing.T, n *nodes) redis.Scripter { return n.client(t) }, keys: "a b",
-			heard: map[string][]string{"one": {"evalsha a", "evalsha b", "wait 1 500"}},
-			dials: map[string]int{"one": 1},
-		},
-		"ring": {
-			rdb: func(t *testing.T, n *nodes) redis.Scripter { return n.ring(t) }, keys: "a b",
-			heard: map[string][]string{"one": {"evalsha a", "evalsha b", "wait 1 500"}},
-			dials: map[string]int{"one": 1},
-		},
-		"ring that redirects": {
-			rdb: func(t *testing.T, n *nodes) redis.Scripter { return n.ring(t) }, keys: "b",
-			says:  map[string]string{"one evalsha b": moved},
-			heard: map[string][]string{"one": {"evalsha b", "wait 1 500"}},
-			dials: map[string]int{"one": 1}, errs: map[string]string{"b": moved},
-		},
-		"cluster": {
-			keys:  "a b {a}",
-			heard: map[string][]string{"one": {"evalsha b", "wait 1 500"}, "two": {"evalsha a", "evalsha {a}", "wait 1 500"}},
-			loads: 1, dials: map[string]int{"one": 1, "two": 1},
-		},
-		"moved": {
-			keys: "a b {b}", says: map[string]string{"one evalsha b": moved, "one evalsha {b}": moved},
-			heard: map[string][]string{
-				"one": {"evalsha b", "evalsha {b}", "wait 1 500"},
-				"two": {"evalsha a", "wait 1 500", "evalsha b", "evalsha {b}", "wait 1 500"},
-			},
-			loads: 3, dials: map[string]int{"one": 1, "two": 1},
-		},
-		"on its way": {
-			keys: "a b {b}", says: map[string]string{"one evalsha b": asks, "one evalsha {b}": asks},
-			heard: map[string][]string{
-				"one": {"evalsha b", "evalsha {b}", "wait 1 500"},
-				"two": {"evalsha a", "wait 1 500", "asking", "evalsha b", "asking", "evalsha {b}", "wait 1 500"},
-			},
-			loads: 2, dials: map[string]int{"one": 1, "two": 1},
-		},
-		"moved to an unknown node": {
-			keys: "b", says: map[string]string{"one evalsha b": gone},
-			heard: map[string][]string{"one": {"evalsha b", "wait 1 500"}, "three": {"evalsha b", "wait 1 500"}},
-			loads: 3, dials: map[string]int{"one": 1, "three": 1},
-		},
-		"moved twice": {
-			keys: "b", says: map[string]string{"one evalsha b": moved, "two evalsha b": gone},
-			heard: map[string][]string{"one": {"evalsha b", "wait 1 500"}, "two": {"evalsha b", "wait 1 500"}},
-			loads: 3, dials: map[string]int{"one": 1, "two": 1}, errs: map[string]string{"b": gone},
-		},
-	} {
+	for name, c := range askings {
 		synctest.Test(t, func(t *testing.T) {
 			n := newNodes()
-			if n.says = c.says; c.rdb == nil {
-				c.rdb = func(t *testing.T, n *nodes) redis.Scripter { return n.cluster(t) }
+			n.says = c.says
+			var rdb redis.Scripter
+			switch c.kind {
+			case "server":
+				rdb = n.client(t)
+			case "ring":
+				rdb = n.ring(t)
+			default:
+				rdb = n.cluster(t)
 			}
-			commands := asked(New(c.rdb(t, n), Options{}), 500*time.Millisecond, strings.Fields(c.keys)...)
+			commands := asked(New(rdb, Options{}), 500*time.Millisecond, strings.Fields(c.keys)...)
 			synctest.Wait()
 			if !reflect.DeepEqual(n.heard, c.heard) || n.loads != c.loads || !reflect.DeepEqual(n.dials, c.dials) || n.open["three"] > 0 {
 				t.Errorf("%s: the nodes have heard %q, over %v connections, and were asked for slots %d times: want %q, %v, %d; open %v",
