@@ -60,7 +60,6 @@ func (o *cleanup) start() {
 func (o *cleanup) Run(at clock.Moment) {
 	if !at.Precedes(o.until) {
 		o.end()
-		return
 	}
 	o.mu.Lock()
 	if o.over {

@@ -238,6 +238,72 @@ func TestStampNotSent(t *testing.T) {
 	d.sends(d.call("release", "b"), "")
 }
 
+// alone prepares a call of a lock whose token nobody else knows, and of which nothing is known yet.
+func (d manual) alone(what string, keys ...string) *call {
+	d.t.Helper()
+	c := d.call(what, keys...)
+	c.note.Store(nil)
+	c.isOf(d.by, nil)
+	return c
+}
+
+// A call that its caller has left before it was sent is not sent any more, whether its owner knows of it or not. One that was
+// answered before its caller has left, or that was never sent, cannot come late, so its owner need not know of it.
+func TestStampOfWhoHasGone(t *testing.T) {
+	t.Parallel()
+	for name, prepare := range map[string]func(manual, string, ...string) *call{"known": manual.call, "alone": manual.alone} {
+		d := newManual(t)
+		waiting := prepare(d, "obtain", "a")
+		if !waiting.Abandon(nil) {
+			t.Fatalf("%s: it was not left", name)
+		}
+		if waiting.Before() || !errors.Is(waiting.Err, wire.ErrNotSent) {
+			t.Errorf("%s: it is sent, with error %v", name, waiting.Err)
+		}
+	}
+	for name, answer := range map[string]any{"never sent": nil, "all was done": proto.AllDone, "anything else": int64(0)} {
+		d := newManual(t)
+		c := d.alone("obtain", "a")
+		if answer != nil {
+			d.sends(c, "")
+			d.ends(c, answer)
+		}
+		c.Abandon(nil)
+		if c.note.Load() != nil || d.by.owner.Load() != nil {
+			t.Errorf("%s: the owner knows of a call that cannot come late", name)
+		}
+	}
+}
+
+// A call that its caller has left while it was under way is closed by the next one, whether its owner has known of it or not.
+func TestStampOfWhoHasGoneMeanwhile(t *testing.T) {
+	t.Parallel()
+	for name, prepare := range map[string]func(manual, string, ...string) *call{"known": manual.call, "alone": manual.alone} {
+		d := newManual(t)
+		late, next := prepare(d, "obtain", "a"), d.call("release", "a")
+		d.sends(late, "")
+		d.by.owner.Store(d.owner)
+		if !late.Abandon(nil) {
+			t.Fatalf("%s: it was not left", name)
+		}
+		if next.Before(); len(next.note.Load().Stamp.Closes) != 1 {
+			t.Errorf("%s: the next one does not close it", name)
+		}
+	}
+}
+
+// A call that was prepared when nothing was known of its owner closes what has not been answered meanwhile.
+func TestStampOfAnEarlierCall(t *testing.T) {
+	t.Parallel()
+	d := newManual(t)
+	early := d.alone("release", "a")
+	d.by.owner.Store(d.owner)
+	lost := d.call("obtain", "a")
+	d.sends(lost, "")
+	d.ends(lost, io.EOF)
+	d.sends(early, "token|1|token|1|redislock:line:{a}|")
+}
+
 // What a release is not to free is said by the places of the keys. Each place is named once.
 func TestStampSpared(t *testing.T) {
 	t.Parallel()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/listen"
+	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -119,6 +120,70 @@ func TestTurnEndsWithContext(t *testing.T) {
 		t.Errorf("got error %v, want %s", err, want)
 	}
 	<-l.turn
+}
+
+// wantIdle checks that nothing is planned for a Client any more.
+func wantIdle(t *testing.T, c *Client) {
+	t.Helper()
+	if rest := c.schedule.Close(); len(rest) > 0 {
+		t.Errorf("%d tasks are planned", len(rest))
+	}
+}
+
+// What comes when a lock was released already changes nothing: a look at its lease that was due, and the news of a loss.
+func TestTooLateForALock(t *testing.T) {
+	l := watchedLock(t)
+	w, lost := l.watch, l.Lost()
+	if err := l.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.Run(clock.Now().Add(30 * time.Second)) // when a renewal would be due
+	if !l.mu.TryLock() {
+		t.Fatal("the lock is left locked")
+	}
+	l.mu.Unlock()
+	l.lose(errors.New("late"))
+	select {
+	case <-lost:
+		t.Error("it counts as lost")
+	default:
+	}
+	if err := l.Refresh(t.Context(), time.Minute); !errors.Is(err, errReleased) {
+		t.Errorf("got error %v, want one that says that it was released", err)
+	}
+	wantIdle(t, l.client)
+}
+
+// A clean-up ends once, however many of its requests are answered, and when its time is over. Then it asks for nothing more, and
+// does not keep its owner.
+func TestCleanUpEndsOnce(t *testing.T) {
+	for name, end := range map[string]func(o *cleanup){
+		"answered twice":   func(o *cleanup) { o.end(); o.end() },
+		"its time is over": func(o *cleanup) { o.Run(o.until) },
+		"due afterwards":   func(o *cleanup) { o.end(); o.Run(clock.Now()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := watchedLock(t)
+			token := l.Token()
+			if err := l.Release(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			o := l.client.newCleanup(l.set, &l.asker, time.Minute)
+			l.client.schedule.Put(&o.entry, clock.Now().Add(time.Hour), 0)
+			end(o)
+			if !o.mu.TryLock() {
+				t.Fatal("it is left locked")
+			}
+			o.mu.Unlock()
+			before := owners.Of(token)
+			before.Done(token)
+			after := owners.Of(token)
+			if after.Done(token); after == before {
+				t.Error("the owner is kept")
+			}
+			wantIdle(t, l.client)
+		})
+	}
 }
 
 func TestInstanceMetadata(t *testing.T) {

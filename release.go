@@ -62,7 +62,6 @@ func (l *Lock) release(ctx context.Context) (err error) {
 		}
 	}()
 	if over != nil {
-		p.unclaim()
 		return saidAgain(p.set, over)
 	}
 	if h != nil && l.passes(p, h) {

@@ -179,7 +179,6 @@ func (w *watch) endLocked() func(cause error) {
 		w.lock.client.hub.Unlisten(&w.hears.Listener)
 	}
 	isLost := w.lost
-	w.lost = nil
 	return func(cause error) {
 		w.told.End(cause)
 		if isLost != nil && errors.Is(cause, ErrLockLost) {
