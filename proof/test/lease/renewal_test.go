@@ -34,7 +34,7 @@ type kept struct {
 	answered chan struct{}
 }
 
-func newGate(t *testing.T, mini *redistest.Mini) (*gate, *redislock.Client) {
+func newGate(t *testing.T, mini *redistest.Mini, opts ...redislock.ClientOption) (*gate, *redislock.Client) {
 	t.Helper()
 	g := &gate{rdb: mini.Client(t)}
 	g.rdb.AddHook(check.Around{Send: func(cmds []redis.Cmder, send func([]redis.Cmder) error) error {
@@ -55,7 +55,7 @@ func newGate(t *testing.T, mini *redistest.Mini) (*gate, *redislock.Client) {
 		defer close(k.answered)
 		return send(cmds)
 	}})
-	return g, redislock.New(g.rdb)
+	return g, redislock.New(g.rdb, opts...)
 }
 
 func (g *gate) take(cmds []redis.Cmder) *kept {

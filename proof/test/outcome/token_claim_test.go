@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/wire"
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
@@ -117,4 +119,70 @@ func freeOneByOne(t *testing.T, owner redislock.Owner, keys []string) error {
 		}
 	}
 	return nil
+}
+
+// A Release that was not answered, and a lock that was lost, count on no key any more: a clean-up frees what its own Obtain or
+// Release may have left.
+func TestEndedLockCountsOnNothing(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(t *testing.T, rdb *redis.Client, lock *redislock.Lock){
+		"lost": func(t *testing.T, rdb *redis.Client, lock *redislock.Lock) {
+			t.Helper()
+			check.NoError(t, rdb.Del(t.Context(), "a").Err())
+			check.Is(t, lock.Refresh(t.Context(), time.Hour), redislock.ErrLockNotHeld)
+		},
+		"released, and not answered": func(t *testing.T, rdb *redis.Client, lock *redislock.Lock) {
+			t.Helper()
+			failNext(rdb, "release", func() error { return io.EOF })
+			check.Is(t, lock.Release(t.Context()), redislock.ErrUnknownOutcome)
+		},
+		"released, and answered too late": func(t *testing.T, rdb *redis.Client, lock *redislock.Lock) {
+			t.Helper()
+			failNext(rdb, "release", func() error { time.Sleep(time.Minute); return io.EOF })
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			check.Is(t, lock.Release(ctx), redislock.ErrUnknownOutcome)
+		},
+		"released": func(t *testing.T, _ *redis.Client, lock *redislock.Lock) {
+			t.Helper()
+			check.NoError(t, lock.Release(t.Context()))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			world.Bubble(t, func(t *testing.T, _ *world.World, mini *redistest.Mini, _ *world.Journal) {
+				rdb := mini.Client(t)
+				client := redislock.New(rdb)
+				defer client.Close()
+				owner := client.As(t.Name())
+				end(t, rdb, check.Must[*redislock.Lock](t)(owner.Obtain(t.Context(), []string{"a"}, 10*time.Hour, nil)))
+				time.Sleep(time.Hour)
+				if n := rdb.Exists(t.Context(), "a").Val(); n != 0 {
+					t.Error("the key is there still")
+				}
+				rdb.AddHook(check.Around{After: func(cmd redis.Cmder) {
+					if check.RunIn(cmd).Of("obtain") { // is executed, and not answered
+						cmd.SetErr(io.EOF)
+					}
+				}})
+				_, err := owner.Obtain(t.Context(), []string{"a"}, time.Hour, nil)
+				check.Is(t, err, redislock.ErrUnknownOutcome)
+				time.Sleep(time.Minute)
+				if n := rdb.Exists(t.Context(), "a").Val(); n != 0 {
+					t.Error("a clean-up has spared the key for a lock that has ended")
+				}
+			})
+		})
+	}
+}
+
+// failNext has the tries of the next call of a script not be sent. They fail for some reason.
+func failNext(rdb *redis.Client, script string, why func() error) {
+	var tries atomic.Int64
+	rdb.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool {
+		if !check.RunIn(cmd).Of(script) || tries.Add(1) > wire.DefaultTries {
+			return false
+		}
+		return check.Answer(cmd, why())
+	}})
 }

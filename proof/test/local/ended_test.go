@@ -1,0 +1,76 @@
+package local_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/world"
+)
+
+// A lock of which ReleaseKeys has freed keys is not one of the set any more that the next one wants: that has all of its keys.
+func TestNotGivenAfterReleaseKeys(t *testing.T) {
+	inEachWay(t, "with a key to read", func(t *testing.T, s *scene, options func(string) *redislock.Options) {
+		set := redislock.Set{Write: s.keys, Read: []string{s.keys[0] + ":read"}}
+		lock := check.Must[*redislock.Lock](t)(s.Client.ObtainSet(t.Context(), set, world.Long, options("first")))
+		next := make(chan *redislock.Lock, 1)
+		go func() {
+			lock, err := s.Client.ObtainSet(t.Context(), set, world.Long, options("next"))
+			check.NoError(t, err)
+			next <- lock
+		}()
+		synctest.Wait()
+		check.NoError(t, lock.ReleaseKeys(t.Context(), set.Read))
+		check.NoError(t, lock.Release(t.Context()))
+		lock = <-next
+		for _, state := range check.Must[[]redislock.KeyState](t)(s.other.Inspect(t.Context(), lock.Keys())) {
+			if len(state.Holders) != 1 || state.Holders[0].Metadata != "next" {
+				t.Errorf("got %v, want that the next one holds it", state)
+			}
+		}
+		check.NoError(t, lock.Release(t.Context()))
+	})
+}
+
+// When a lock ends the next one asks at once: it does not wait for what a Release that is over might give it.
+func TestEndsAtOnce(t *testing.T) {
+	for name, end := range map[string]func(s *scene, lock *redislock.Lock) error{
+		"released": (*scene).end,
+		"lost": func(s *scene, lock *redislock.Lock) error {
+			check.NoError(s.t, s.RDB.Del(s.t.Context(), s.keys...).Err())
+			if err := lock.Refresh(s.t.Context(), world.Long); !errors.Is(err, redislock.ErrLockNotHeld) {
+				return fmt.Errorf("refreshed: %w", err)
+			}
+			return nil
+		},
+		"some of it released": func(s *scene, lock *redislock.Lock) error {
+			return errors.Join(lock.ReleaseKeys(s.t.Context(), lock.Keys()[1:]), lock.Release(s.t.Context()))
+		},
+	} {
+		for when, waits := range map[string]bool{"somebody waits": true, "nobody waits": false} {
+			t.Run(name+", "+when, func(t *testing.T) {
+				play(t, func(t *testing.T, s *scene) {
+					s.keys = s.Keys("{k}1", "{k}2")
+					lock := s.obtain(s.Client, options("first"))
+					began := time.Now()
+					if waits {
+						s.waits(t.Context(), s.Client, options("next"))
+						check.NoError(t, end(s, lock))
+					} else {
+						check.NoError(t, end(s, lock))
+						s.waits(t.Context(), s.Client, options("next"))
+					}
+					next := s.wants("next")
+					if took := time.Since(began); took > 10*time.Millisecond {
+						t.Errorf("it has its turn %s after the end", took)
+					}
+					check.NoError(t, next.Release(t.Context()))
+				})
+			})
+		}
+	}
+}
