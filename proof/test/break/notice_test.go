@@ -83,7 +83,7 @@ func TestNotice(t *testing.T) {
 		if lines := log.At(slog.LevelWarn); len(lines) != 1 {
 			t.Errorf("got log %q, want one line", lines)
 		}
-		check.Is(t, lock.Refresh(t.Context(), world.Long), redislock.ErrLockNotHeld)
+		check.Is(t, lock.Refresh(t.Context(), world.Long), redislock.ErrLockNotHeld, redislock.ErrBroken)
 		check.Is(t, lock.Release(t.Context()), redislock.ErrLockNotHeld, redislock.ErrBroken)
 		check.NoError(t, other.Refresh(t.Context(), world.Long))
 		check.NoError(t, other.Release(t.Context()))

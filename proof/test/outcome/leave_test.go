@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/pace"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/internal/world"
 )
@@ -91,6 +92,18 @@ func TestHoldAtLeastOfNothing(t *testing.T) {
 	_, err := l.Client.Obtain(t.Context(), []string{l.Key}, world.Long, &redislock.Options{HoldAtLeast: time.Hour})
 	world.WantUnknownOutcome(t, err)
 	l.Freed(t)
+}
+
+// A part of a larger lock that nobody was given is freed at once, whatever HoldAtLeast says.
+func TestGivenBackAtOnce(t *testing.T) {
+	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b"), world.Long, &redislock.Options{HoldAtLeast: time.Minute}))
+		ctx := pace.GivingBack(t.Context())
+		check.NoError(t, lock.ReleaseKeys(ctx, w.Keys("a")))
+		w.WantFree(t, w.Key("a"))
+		check.NoError(t, lock.Release(ctx))
+		w.WantFree(t, w.Key("b"))
+	})
 }
 
 // A server without memory leaves keys as one with memory does, and each has a TTL.
