@@ -176,6 +176,39 @@ func TestEndedLockCountsOnNothing(t *testing.T) {
 	}
 }
 
+// A lock whose token was asked for counts on its keys for as long as it holds them, as one does whose caller has chosen the token.
+func TestShownTokenCountsOnKeys(t *testing.T) {
+	t.Parallel()
+	for name, released := range map[string]bool{"while it is held": false, "after its Release": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			world.Bubble(t, func(t *testing.T, _ *world.World, mini *redistest.Mini, _ *world.Journal) {
+				rdb := mini.Client(t)
+				client := redislock.New(rdb)
+				defer client.Close()
+				lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"a"}, time.Hour, nil))
+				if released {
+					check.NoError(t, lock.Release(t.Context()))
+				}
+				owner := client.As(lock.Token())
+				rdb.AddHook(check.Around{After: func(cmd redis.Cmder) {
+					if check.RunIn(cmd).Of("obtain") { // is executed, and not answered
+						cmd.SetErr(io.EOF)
+					}
+				}})
+				_, err := owner.Obtain(t.Context(), []string{"a", "b"}, time.Hour, nil)
+				check.Is(t, err, redislock.ErrUnknownOutcome)
+				time.Sleep(time.Minute)
+				for key, want := range map[string]bool{"a": !released, "b": false} {
+					if held := rdb.Exists(t.Context(), key).Val() > 0; held != want {
+						t.Errorf("%q is held: %t, want %t", key, held, want)
+					}
+				}
+			})
+		})
+	}
+}
+
 // failNext has the tries of the next call of a script not be sent. They fail for some reason.
 func failNext(rdb *redis.Client, script string, why func() error) {
 	var tries atomic.Int64
