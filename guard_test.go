@@ -330,3 +330,15 @@ func TestStampWithdrawn(t *testing.T) {
 		t.Errorf("got reply %v and error %v, want one that was overtaken", c.Reply, c.Err)
 	}
 }
+
+// A call that is used again knows nothing of the one that it was.
+func TestRecycledCall(t *testing.T) {
+	t.Parallel()
+	d := newManual(t)
+	c := d.call("release", "a")
+	d.sends(c, "")
+	d.by.client.recycle(c)
+	if c.note.Load() != nil || c.of != nil || c.flies.Load() {
+		t.Error("it is that of its former lock still")
+	}
+}

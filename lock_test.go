@@ -170,15 +170,19 @@ func TestCleanUpEndsOnce(t *testing.T) {
 			}
 			o := l.client.newCleanup(l.set, &l.asker, time.Minute)
 			l.client.schedule.Put(&o.entry, clock.Now().Add(time.Hour), 0)
+			inUse := owners.Of(token)
 			end(o)
 			if !o.mu.TryLock() {
 				t.Fatal("it is left locked")
 			}
 			o.mu.Unlock()
-			before := owners.Of(token)
-			before.Done(token)
-			after := owners.Of(token)
-			if after.Done(token); after == before {
+			again := owners.Of(token)
+			if again.Done(token); again != inUse {
+				t.Error("the owner is forgotten while it is in use")
+			}
+			inUse.Done(token)
+			another := owners.Of(token)
+			if another.Done(token); another == inUse {
 				t.Error("the owner is kept")
 			}
 			wantIdle(t, l.client)

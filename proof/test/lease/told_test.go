@@ -116,3 +116,21 @@ func TestRenewalAfterTheEnd(t *testing.T) {
 		}
 	}
 }
+
+// An attached lock is watched from its first Refresh on, also for those who wait for its loss since before that.
+func TestAttachedIsWatched(t *testing.T) {
+	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, j *world.Journal) {
+		attached := w.Client.Attach(w.Keys("a"), check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Hour, nil)).Token())
+		ctx := attached.Context(t.Context())
+		time.Sleep(time.Minute)
+		check.NoError(t, attached.Refresh(t.Context(), time.Minute))
+		time.Sleep(time.Minute / 2)
+		if world.IsDone(ctx) {
+			t.Error("it is lost before its lease is over")
+		}
+		time.Sleep(time.Minute / 2)
+		if !world.IsDone(ctx) || j.Count("lost") != 1 {
+			t.Errorf("nobody is told of its loss: the context has ended: %t, told %d times", world.IsDone(ctx), j.Count("lost"))
+		}
+	})
+}

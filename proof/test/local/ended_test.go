@@ -16,7 +16,8 @@ import (
 func TestNotGivenAfterReleaseKeys(t *testing.T) {
 	inEachWay(t, "with a key to read", func(t *testing.T, s *scene, options func(string) *redislock.Options) {
 		set := redislock.Set{Write: s.keys, Read: []string{s.keys[0] + ":read"}}
-		lock := check.Must[*redislock.Lock](t)(s.Client.ObtainSet(t.Context(), set, world.Long, options("first")))
+		lock := check.Must[*redislock.Lock](t)(s.Client.ObtainSet(t.Context(), set, world.Long,
+			&redislock.Options{Queue: true, Metadata: "first"}))
 		next := make(chan *redislock.Lock, 1)
 		go func() {
 			lock, err := s.Client.ObtainSet(t.Context(), set, world.Long, options("next"))

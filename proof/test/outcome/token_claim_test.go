@@ -129,7 +129,7 @@ func TestEndedLockCountsOnNothing(t *testing.T) {
 		"lost": func(t *testing.T, rdb *redis.Client, lock *redislock.Lock) {
 			t.Helper()
 			check.NoError(t, rdb.Del(t.Context(), "a").Err())
-			check.Is(t, lock.Refresh(t.Context(), time.Hour), redislock.ErrLockNotHeld)
+			check.Is(t, lock.Refresh(t.Context(), 10*time.Hour), redislock.ErrLockNotHeld)
 		},
 		"released, and not answered": func(t *testing.T, rdb *redis.Client, lock *redislock.Lock) {
 			t.Helper()
@@ -207,6 +207,23 @@ func TestShownTokenCountsOnKeys(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What a handle that Attach has made has to clear up spares the keys that others of the token count on.
+func TestAttachedSparesOthers(t *testing.T) {
+	t.Parallel()
+	world.Bubble(t, func(t *testing.T, _ *world.World, mini *redistest.Mini, _ *world.Journal) {
+		rdb := mini.Client(t)
+		client := redislock.New(rdb)
+		defer client.Close()
+		failNext(rdb, "release", func() error { return io.EOF })
+		attached := client.Attach([]string{"a"}, t.Name())
+		check.Is(t, attached.Release(t.Context()), redislock.ErrUnknownOutcome)
+		lock := check.Must[*redislock.Lock](t)(client.As(t.Name()).Obtain(t.Context(), []string{"a"}, time.Hour, nil))
+		time.Sleep(time.Minute)
+		check.NoError(t, lock.Refresh(t.Context(), time.Hour))
+		check.NoError(t, lock.Release(t.Context()))
+	})
 }
 
 // failNext has the tries of the next call of a script not be sent. They fail for some reason.
