@@ -14,63 +14,48 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// A lock of which ReleaseKeys has freed keys is not one of the set any more that the next one wants: that has all of its keys.
+// A lock of which ReleaseKeys has freed keys is not one of the set any more that the next one wants: that has all of its keys. So it
+// is while the request of ReleaseKeys is under way, if a Release overtakes it.
 func TestNotGivenAfterReleaseKeys(t *testing.T) {
-	inEachWay(t, "with a key to read", func(t *testing.T, s *scene, options func(string) *redislock.Options) {
-		set := redislock.Set{Write: s.keys, Read: []string{s.keys[0] + ":read"}}
-		lock := check.Must[*redislock.Lock](t)(s.Client.ObtainSet(t.Context(), set, world.Long,
-			&redislock.Options{Queue: true, Metadata: "first"}))
-		next := make(chan *redislock.Lock, 1)
-		go func() {
-			lock, err := s.Client.ObtainSet(t.Context(), set, world.Long, options("next"))
-			check.NoError(t, err)
-			next <- lock
-		}()
-		synctest.Wait()
-		check.NoError(t, lock.ReleaseKeys(t.Context(), set.Read))
-		check.NoError(t, lock.Release(t.Context()))
-		lock = <-next
-		for _, state := range check.Must[[]redislock.KeyState](t)(s.other.Inspect(t.Context(), lock.Keys())) {
-			if len(state.Holders) != 1 || state.Holders[0].Metadata != "next" {
-				t.Errorf("got %v, want that the next one holds it", state)
-			}
-		}
-		check.NoError(t, lock.Release(t.Context()))
-	})
-}
-
-// The same while the request of ReleaseKeys is under way: a Release that overtakes it gives nothing to somebody who wants all of the set.
-func TestNotGivenDuringReleaseKeys(t *testing.T) {
-	inEachWay(t, "with a key to read", func(t *testing.T, s *scene, options func(string) *redislock.Options) {
-		set := redislock.Set{Write: s.keys, Read: []string{s.keys[0] + ":read"}}
-		lock := check.Must[*redislock.Lock](t)(s.Client.ObtainSet(t.Context(), set, world.Long,
-			&redislock.Options{Queue: true, Metadata: "first"}))
-		next := make(chan *redislock.Lock, 1)
-		go func() {
-			lock, err := s.Client.ObtainSet(t.Context(), set, world.Long, options("next"))
-			check.NoError(t, err)
-			next <- lock
-		}()
-		synctest.Wait()
-		overtaken := false
-		s.RDB.AddHook(check.Around{Send: func(cmds []redis.Cmder, send func([]redis.Cmder) error) error {
-			if check.RunIn(cmds[0]).Of("release") && !overtaken {
-				overtaken = true
+	for when, overtakes := range map[string]bool{"afterwards": false, "meanwhile": true} {
+		inEachWay(t, "released "+when, func(t *testing.T, s *scene, options func(string) *redislock.Options) {
+			set := redislock.Set{Write: s.keys, Read: []string{s.keys[0] + ":read"}}
+			lock := check.Must[*redislock.Lock](t)(s.Client.ObtainSet(t.Context(), set, world.Long,
+				&redislock.Options{Queue: true, Metadata: "first"}))
+			next := make(chan *redislock.Lock, 1)
+			go func() {
+				lock, err := s.Client.ObtainSet(t.Context(), set, world.Long, options("next"))
+				check.NoError(t, err)
+				next <- lock
+			}()
+			synctest.Wait()
+			released := false
+			release := func() {
+				released = true
 				check.NoError(t, lock.Release(t.Context()))
 			}
-			return send(cmds)
-		}})
-		check.NoError(t, lock.ReleaseKeys(t.Context(), set.Read))
-		if lock = <-next; !overtaken {
-			t.Fatal("no Release has overtaken it")
-		}
-		for _, state := range check.Must[[]redislock.KeyState](t)(s.other.Inspect(t.Context(), lock.Keys())) {
-			if len(state.Holders) != 1 || state.Holders[0].Metadata != "next" {
-				t.Errorf("got %v, want that the next one holds it", state)
+			s.RDB.AddHook(check.Around{Send: func(cmds []redis.Cmder, send func([]redis.Cmder) error) error {
+				if overtakes && !released && check.RunIn(cmds[0]).Of("release") {
+					release()
+				}
+				return send(cmds)
+			}})
+			check.NoError(t, lock.ReleaseKeys(t.Context(), set.Read))
+			if released != overtakes {
+				t.Fatalf("a Release has overtaken it: %t", released)
 			}
-		}
-		check.NoError(t, lock.Release(t.Context()))
-	})
+			if !overtakes {
+				release()
+			}
+			given := <-next
+			for _, state := range check.Must[[]redislock.KeyState](t)(s.other.Inspect(t.Context(), given.Keys())) {
+				if len(state.Holders) != 1 || state.Holders[0].Metadata != "next" {
+					t.Errorf("got %v, want that the next one holds it", state)
+				}
+			}
+			check.NoError(t, given.Release(t.Context()))
+		})
+	}
 }
 
 // When a lock ends the next one asks at once: it does not wait for what a Release that is over might give it.

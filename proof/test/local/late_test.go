@@ -11,6 +11,20 @@ import (
 	"github.com/seed-14de3678/redislock/internal/local"
 )
 
+// carried has a lock hold the set, and its Release carry a waiter.
+func (s *stage) carried(polls bool) (l *lock, line *local.Line, w *local.Waiter) {
+	s.t.Helper()
+	l, come := &lock{}, s.join
+	if polls {
+		come = s.poll
+	}
+	line = s.held(l)
+	if w = come(true); line.Choose(l, nil) != w {
+		s.t.Fatal("it is not carried")
+	}
+	return l, line, w
+}
+
 // What is said of a waiter too late changes neither what it has to do, nor who comes next.
 func TestSaidTooLate(t *testing.T) {
 	given := func(w *local.Waiter) { w.Give(local.Grant{}) }
@@ -31,16 +45,7 @@ func TestSaidTooLate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			onStage(t, func(s *stage) {
-				l := &lock{}
-				line := s.held(l)
-				come := s.join
-				if c.polls {
-					come = s.poll
-				}
-				w := come(true)
-				if line.Choose(l, nil) != w {
-					t.Fatal("it is not carried")
-				}
+				l, line, w := s.carried(c.polls)
 				c.ends(s, w)
 				c.late(s, w)
 				s.want(c.want, w)
@@ -69,16 +74,7 @@ func TestSomebodyComesNext(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			onStage(t, func(s *stage) {
-				l := &lock{}
-				line := s.held(l)
-				come := s.join
-				if c.polls {
-					come = s.poll
-				}
-				before := come(true)
-				if line.Choose(l, nil) != before {
-					t.Fatal("it is not carried")
-				}
+				l, line, before := s.carried(c.polls)
 				behind := s.join(true)
 				c.does(s, line, l, before)
 				time.Sleep(headStart)
