@@ -179,10 +179,8 @@ LINT_AS ?=
 lint-go: $(GOLANGCI_LINT) ## golangci-lint, for every module
 	@GOFLAGS='$(GOFLAGS) $(LINT_AS)' $(GOLANGCI_LINT) run $(MODULES:%=%/...)
 
-# The tool has files for each system; go vet compiles them all, and their tests.
-# Nothing of it is run, so nothing need be compiled well.
-lint-systems: ## go vet of the tool for darwin and windows
-	@status=0; for system in darwin windows; do GOOS=$$system go vet -gcflags='all=-N -l' ./cmd/redislock/... || status=1; done; exit $$status
+lint-systems: ## the tool, which has files for each system, and its tests compile for darwin and windows
+	@go run ./proof/systems -systems darwin,windows ./cmd/redislock/...
 
 lint-lua: ## luacheck, of the library's scripts as servers run them
 	@if command -v luacheck >/dev/null; then \
