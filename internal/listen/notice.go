@@ -225,6 +225,5 @@ func (h *Hub) detachListenersLocked(c *channel, err error) {
 	for l := range c.listeners {
 		l.on = nil
 	}
-	clear(c.listeners)
 	h.deafLocked(err)
 }

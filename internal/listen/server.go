@@ -74,7 +74,6 @@ func (s *server) channelLocked(name string) *channel {
 func (s *server) hear() {
 	ctx := s.hub.ctx
 	pubsub := s.source.Subscribe(ctx) // nothing yet
-	defer func() { _ = pubsub.Close() }()
 
 	s.hub.mu.Lock()
 	s.pubsub = pubsub
@@ -203,7 +202,6 @@ func (s *server) breakLocked(err error) {
 	s.broken = true
 	delete(s.hub.servers, s.source)
 	s.hub.hears.Store(int64(len(s.hub.servers)))
-	s.hub.schedule.Drop(&s.entry)
 	for _, c := range s.channels {
 		s.dropLocked(c, err)
 	}
@@ -219,9 +217,7 @@ func (s *server) idleLocked(c *channel) {
 		return
 	}
 	c.idle = clock.Now()
-	if !s.hub.schedule.PutBy(&s.entry, c.idle.Add(idleLife)) {
-		s.breakLocked(wire.ErrClosed)
-	}
+	s.hub.schedule.PutBy(&s.entry, c.idle.Add(idleLife))
 }
 
 // Run drops the channels that nobody has needed for a while, and the connection with the last of them. Until then
@@ -246,15 +242,13 @@ func (s *server) Run(at clock.Moment) {
 				next = end
 			}
 		case h.source.Tagged && name != NoticeChannel:
+			delete(s.channels, name)
 			unused = append(unused, name)
 		}
 	}
 	if !used && next == (clock.Moment{}) {
 		s.breakLocked(wire.ErrClosed)
 		return
-	}
-	for _, name := range unused {
-		delete(s.channels, name)
 	}
 	if next != (clock.Moment{}) {
 		h.schedule.PutBy(&s.entry, next)

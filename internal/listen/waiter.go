@@ -131,11 +131,9 @@ func (w *Waiter) Subscribe() {
 	}
 	s, isNew := h.serverLocked(source)
 	w.joinLocked(s)
-	if isNew {
-		h.ended.Go(s.hear)
-		return
-	}
 	switch c := s.channels[w.Channel]; {
+	case isNew:
+		h.ended.Go(s.hear)
 	case c.heard:
 		w.wakeLocked()
 	case len(c.waiters) == 1 && s.pubsub != nil:
@@ -190,9 +188,6 @@ func (w *Waiter) Quit() {
 	h := w.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if w.timer != nil {
-		w.timer.Stop()
-	}
 	if h.waiters[w.name()] != w {
 		return
 	}
@@ -217,18 +212,19 @@ func (w *Waiter) detachLocked() {
 	s.idleLocked(c)
 }
 
-// AskAt sets when the waiter is to ask again, if it has not heard of a sooner time meanwhile.
+// AskAt has the waiter ask again after wait, if it has not heard of a sooner time meanwhile. Any goroutine may call AskAt and
+// Confirm.
 func (w *Waiter) AskAt(wait time.Duration) {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
 	w.askAtLocked(wait)
-	w.setTimerLocked()
 }
 
 func (w *Waiter) askAtLocked(wait time.Duration) {
 	if due := clock.Now().Add(wait); w.due == (clock.Moment{}) || due.Precedes(w.due) {
 		w.due = due
 	}
+	w.setTimerLocked()
 }
 
 // setTimerLocked has a waiter ask again at the first of its times.
@@ -250,19 +246,9 @@ func (w *Waiter) setTimerLocked() {
 func (w *Waiter) AskLate(wait, late time.Duration) (subscription int) {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
-	w.askAtLocked(wait)
 	w.late = clock.Now().Add(late)
-	w.setTimerLocked()
-	return w.joined
-}
-
-// AskIn has a waiter that waits ask again after wait, or sooner if it would anyway. Any goroutine may call AskIn and
-// Confirm.
-func (w *Waiter) AskIn(wait time.Duration) {
-	w.hub.mu.Lock()
-	defer w.hub.mu.Unlock()
 	w.askAtLocked(wait)
-	w.setTimerLocked()
+	return w.joined
 }
 
 // Confirm says that a waiter with this subscription still has its place. If nobody confirms it again it asks at the
@@ -284,9 +270,6 @@ func (w *Waiter) askInLocked(text string) {
 		return
 	}
 	w.askAtLocked(clock.FromMillis(ms) + clock.AfterEnd)
-	if w.timer != nil {
-		w.setTimerLocked()
-	}
 }
 
 // News takes what the waiter has heard.

@@ -76,7 +76,7 @@ func (e *endings) lookLocked(at clock.Moment) {
 		case !at.Reached(s.Over):
 			e.noteLocked(s.behind())
 		case queued[key] == (clock.Moment{}) || queued[key].Precedes(s.Over):
-			first[key].Waiter.AskIn(0)
+			first[key].Waiter.AskAt(0)
 			e.noteLocked(at.Add(nextBehind))
 		}
 	}

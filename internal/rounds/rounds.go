@@ -135,7 +135,7 @@ func (r *Rounds) Run(at clock.Moment) {
 	slices.SortFunc(due, func(a, b *Seat) int { return cmp.Compare(a.asked.Mono, b.asked.Mono) })
 	alone := min(aloneInRound, len(due))
 	for _, s := range due[:alone] {
-		s.Waiter.AskIn(0)
+		s.Waiter.AskAt(0)
 	}
 	groups := r.groupsLocked(due[alone:])
 	r.mu.Unlock()
@@ -252,7 +252,7 @@ func (g *group) answered(c *call) {
 	case c.Err == nil || wire.Classify(err) == wire.Final: // a right is missing, for example: then each says so by itself
 		for _, s := range g.asked {
 			if s.underWay = false; s.isLocked() {
-				s.Waiter.AskIn(r.apartLocked())
+				s.Waiter.AskAt(r.apartLocked())
 			}
 		}
 	default:
@@ -272,10 +272,10 @@ func (r *Rounds) confirmedLocked(asked []sitting, sent clock.Moment, micros int6
 		in, has := asks[i]
 		switch {
 		case has && in == 0:
-			s.Waiter.AskIn(r.apartLocked())
+			s.Waiter.AskAt(r.apartLocked())
 			continue
 		case has:
-			s.Waiter.AskIn(in + clock.AfterEnd)
+			s.Waiter.AskAt(in + clock.AfterEnd)
 		}
 		s.Waiter.Confirm(s.heard, listen.Confirmation{Sent: sent, Micros: micros}, longestUnconfirmed-rand.N(proto.AskAgain/4))
 	}

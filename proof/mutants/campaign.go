@@ -236,7 +236,7 @@ func depsOf(all []*listed) map[string][]string {
 	for _, p := range all {
 		some := slices.Clone(known[p.ImportPath])
 		for _, imported := range slices.Concat(p.TestImports, p.XTestImports) {
-			some = append(some, known[imported]...)
+			some = append(append(some, imported), known[imported]...)
 		}
 		deps[p.ImportPath] = some
 	}
