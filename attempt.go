@@ -48,10 +48,12 @@ func (o *obtaining) ask(ctx context.Context, intent time.Duration) (*Lock, error
 		if err := o.gone(ctx, r, end); err != nil {
 			return nil, err
 		}
-		if r.isOvertaken() && ctx.Err() == nil && rounds < mostOvertaken {
-			continue
+		if !r.isOvertaken() || rounds == mostOvertaken {
+			return o.take(ctx, r, intent)
 		}
-		return o.take(ctx, r, intent)
+		if err := o.over(ctx); err != nil {
+			return nil, err
+		}
 	}
 }
 
@@ -148,9 +150,6 @@ func (o *obtaining) take(ctx context.Context, r *call, intent time.Duration) (*L
 	a, err := r.run.Answer(r.Reply)
 	switch {
 	case err != nil:
-	case a.Code == proto.Overtaken && ctx.Err() != nil:
-		o.asked.noteEnded()
-		return nil, o.contextEnded(ctx)
 	case a.Code == proto.Overtaken: // resend and again: it would ask for ever
 		err = errors.Join(r.garbled(), proto.ErrUnexpectedRefusal)
 	case a.Code == proto.Done && r.short() != nil:
@@ -205,7 +204,6 @@ func (o *obtaining) refused(sent clock.Moment, a *proto.Answer, conflict *Confli
 // is over, that is no reason to give the lock back.
 func (o *obtaining) obtained(sent clock.Moment, numbers proto.Numbers) (*Lock, error) {
 	w := &o.want
-	o.left.intents = false
 	begun := lease.Begin(sent, w.ttl)
 	if at := clock.Now(); at.Reached(begun.Deadline) {
 		// The way to the server takes too long, or this process was paused. The lease may be over already, and somebody
@@ -219,7 +217,6 @@ func (o *obtaining) obtained(sent clock.Moment, numbers proto.Numbers) (*Lock, e
 		return nil, &endedError{err}
 	}
 	if o.caller.Err() != nil {
-		o.asked.noteEnded()
 		o.left.unused = true
 		o.asked.last = ErrNotObtained // it is given back
 		return nil, o.contextEnded(o.caller)

@@ -154,6 +154,25 @@ func TestTooLateForALock(t *testing.T) {
 	wantIdle(t, l.client)
 }
 
+// A With whose lock was lost leaves its mutex free.
+func TestLostInWith(t *testing.T) {
+	rdb := redistest.StartMini(t).Client(t)
+	client := New(rdb)
+	t.Cleanup(client.Close)
+	var lock *Lock
+	err := client.With(t.Context(), []string{t.Name()}, time.Minute, nil, func(ctx context.Context) error {
+		lock = FromContext(ctx)
+		return rdb.Del(ctx, t.Name()).Err()
+	})
+	if !errors.Is(err, ErrLockLost) {
+		t.Errorf("got error %v, want one that says that the lock was lost", err)
+	}
+	if !lock.mu.TryLock() {
+		t.Fatal("the lock is left locked")
+	}
+	lock.mu.Unlock()
+}
+
 // A clean-up ends once, however many of its requests are answered, and when its time is over. Then it asks for nothing more, and
 // does not keep its owner.
 func TestCleanUpEndsOnce(t *testing.T) {

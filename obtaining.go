@@ -86,11 +86,7 @@ func (c *Client) obtainLong(ctx context.Context, token string, set Set, ttl time
 		o.lock().tokenKnown.Store(true)
 		o.claim = o.owner.Stake(c.conn, o.want.set.keys, nil)
 	}
-	if o.want.queues && !c.hub.Begin() {
-		o.owner.Drop(o.claim)
-		return nil, fmt.Errorf("redislock: obtain: %w", &pace.NotAskedError{Err: wire.ErrClosed})
-	}
-	if o.want.queues {
+	if o.want.queues = o.want.queues && c.hub.Begin(); o.want.queues { // otherwise the Client was closed meanwhile
 		c.inLine.Add(1)
 		defer c.inLine.Add(-1)
 		defer c.hub.End()

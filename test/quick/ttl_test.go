@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
@@ -52,6 +53,20 @@ func TestTTLTable(t *testing.T) {
 		check.Eventually(t, time.Second, "the key is free", func() bool {
 			return check.Must[int64](t)(w.RDB.Exists(t.Context(), w.Key("held")).Result()) == 0
 		})
+	})
+}
+
+// The keys last for no less than the ttl, so a fraction of a millisecond is rounded up.
+func TestTTLIsRoundedUp(t *testing.T) {
+	t.Parallel()
+	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+		for name, opt := range map[string]*redislock.Options{"short": nil, "long": {HoldAtLeast: time.Millisecond}} {
+			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys(name), time.Minute+1, opt))
+			if got, want := w.RDB.PTTL(t.Context(), w.Key(name)).Val(), time.Minute+time.Millisecond; got != want {
+				t.Errorf("%s: got a ttl of %v, want %v", name, got, want)
+			}
+			check.NoError(t, lock.Release(t.Context()))
+		}
 	})
 }
 

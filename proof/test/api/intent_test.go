@@ -2,8 +2,11 @@ package api_test
 
 import (
 	"context"
+	"io"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
@@ -125,5 +128,80 @@ func TestIntent(t *testing.T) {
 			cancel()
 			<-readers
 		})
+	})
+}
+
+// What an Obtain has declared is withdrawn when it ends without its lock, long before it would end by itself: with the keys
+// that it may have locked, and without those that its token holds in another process.
+func TestIntentIsWithdrawn(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ fenced, unanswered, elsewhere bool }{
+		"refused": {}, "fenced": {fenced: true}, "not answered": {unanswered: true}, "of a token that holds a key elsewhere": {elsewhere: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
+				rdb := mini.Client(t)
+				client := redislock.New(rdb)
+				defer client.Close()
+				obtain := client.Obtain
+				if test.elsewhere {
+					check.NoError(t, rdb.Set(t.Context(), w.Key("a"), t.Name(), 10*time.Hour).Err())
+					obtain = client.As(t.Name()).Obtain
+				}
+				if test.unanswered {
+					rdb.AddHook(check.Around{After: func(cmd redis.Cmder) {
+						if check.RunIn(cmd).Of("obtain") && cmd.Err() == nil { // is executed
+							cmd.SetErr(io.EOF)
+						}
+					}})
+				}
+				check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("b"), 10*time.Hour, nil))
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan error, 1)
+				go func() {
+					_, err := obtain(ctx, w.Keys("a", "b"), time.Hour, &redislock.Options{
+						Intent: true, Fenced: test.fenced, RetryStrategy: redislock.LinearBackoff(5 * time.Hour),
+					})
+					ended <- err
+				}()
+				time.Sleep(time.Minute)
+				intents := []string{world.IntentOf(w.Key("a")), world.IntentOf(w.Key("b"))}
+				if n := w.RDB.Exists(t.Context(), intents...).Val(); n == 0 {
+					t.Error("no intent is declared")
+				}
+				cancel()
+				check.Is(t, <-ended, context.Canceled)
+				time.Sleep(time.Minute)
+				if n := w.RDB.Exists(t.Context(), intents...).Val(); n != 0 {
+					t.Errorf("%d intents are left", n)
+				}
+				if held := w.RDB.Exists(t.Context(), w.Key("a")).Val() == 1; held != test.elsewhere {
+					t.Errorf("the other key is held: %t", held)
+				}
+			})
+		})
+	}
+}
+
+// An Obtain that was refused for the last time has nothing to clear up, whether it has declared intents or not.
+func TestRefusedForTheLastTime(t *testing.T) {
+	t.Parallel()
+	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+		check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), 10*time.Hour, nil))
+		w.RDB.AddHook(check.Around{Before: func(cmd redis.Cmder) {
+			if check.RunIn(cmd).Of("release") {
+				t.Errorf("%q was sent", cmd.Args())
+			}
+		}})
+		again := redislock.LimitRetry(redislock.LinearBackoff(time.Second), 1)
+		for _, opt := range []*redislock.Options{nil, {Intent: true}, {RetryStrategy: again}, {RetryStrategy: again, Intent: true}} {
+			_, err := w.Client.Obtain(t.Context(), w.Keys("a"), time.Hour, opt)
+			world.WantConflict(t, err, w.Key("a"), redislock.ModeRead)
+		}
+		time.Sleep(time.Minute)
+		if n := w.RDB.Exists(t.Context(), world.IntentOf(w.Key("a"))).Val(); n != 0 {
+			t.Error("an intent is left")
+		}
 	})
 }

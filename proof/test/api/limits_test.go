@@ -171,6 +171,9 @@ func TestTokens(t *testing.T) {
 				return err
 			})
 			world.WantUnsent(t, w.RDB, &redislock.InvalidError{Argument: "token"}, func() error {
+				return w.Client.As(token).With(t.Context(), w.Keys("a"), world.Long, nil, nil)
+			})
+			world.WantUnsent(t, w.RDB, &redislock.InvalidError{Argument: "token"}, func() error {
 				return w.Client.Attach(w.Keys("a"), token).Release(t.Context())
 			})
 		})

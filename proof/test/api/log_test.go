@@ -92,6 +92,21 @@ func TestLogOfALoss(t *testing.T) {
 	})
 }
 
+// With does not return the error of its Release, so it is logged.
+func TestLogOfAReleaseThatIsNotConfirmed(t *testing.T) {
+	world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
+		client, log := logging(t, w)
+		check.NoError(t, client.With(t.Context(), w.Keys("a"), time.Minute, nil, func(context.Context) error {
+			mini.Miniredis().SetError("LOADING Redis is loading the dataset in memory")
+			return nil
+		}))
+		mini.Miniredis().SetError("")
+		if diff := cmp.Diff([]string{"redislock: release not confirmed"}, log.At(slog.LevelWarn)); diff != "" {
+			t.Errorf("warnings (-want +got):\n%s", diff)
+		}
+	})
+}
+
 // What Close ends is logged for information, and not as a loss.
 func TestLogOfAClose(t *testing.T) {
 	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {

@@ -122,3 +122,34 @@ func TestLockInOwnIsCertain(t *testing.T) {
 		})
 	})
 }
+
+// A lock whose token others may know is not certain to be in the way: they may free its keys.
+func TestLockInOwnWithKnownToken(t *testing.T) {
+	t.Parallel()
+	for name, obtain := range map[string]func(t *testing.T, w *world.World) *redislock.Lock{
+		"an Owner": func(t *testing.T, w *world.World) *redislock.Lock {
+			t.Helper()
+			return check.Must[*redislock.Lock](t)(w.Client.As(t.Name()).Obtain(t.Context(), w.Keys("a"), world.Long, nil))
+		},
+		"a token that was asked for": func(t *testing.T, w *world.World) *redislock.Lock {
+			t.Helper()
+			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, nil))
+			_ = lock.Token()
+			return lock
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+				lock := obtain(t, w)
+				for way, opt := range ownWays {
+					opt.Wait = 3 * time.Second
+					if err := obtainSet(lock.Context(t.Context()), w, w.Keys("a"), nil, opt); isOwn(err) || !errors.Is(err, redislock.ErrNotObtained) {
+						t.Errorf("%s: got error %v", way, err)
+					}
+				}
+				check.NoError(t, lock.Release(t.Context()))
+			})
+		})
+	}
+}

@@ -63,6 +63,21 @@ func TestAfterRelease(t *testing.T) {
 			})
 		})
 	}
+	t.Run("a lock that asks for nothing but its keys", func(t *testing.T) {
+		world.Scenario(t, func(t *testing.T, w *world.World) {
+			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b"), world.Long, nil))
+			ctx := lock.Context(t.Context())
+			check.NoError(t, lock.Release(t.Context()))
+			if why := context.Cause(ctx); !errors.Is(why, context.Canceled) {
+				t.Errorf("its context has ended with %v", why)
+			}
+			sent := check.Count(w.RDB, "eval")
+			wantReleased(t, "release", lock.Release(t.Context()))
+			if n := sent.Load(); n != 0 {
+				t.Errorf("%d requests were sent for a lock that was released", n)
+			}
+		})
+	})
 	t.Run("a Release that told a loss tells it again", func(t *testing.T) {
 		world.Scenario(t, func(t *testing.T, w *world.World) {
 			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b"), world.Long, nil))

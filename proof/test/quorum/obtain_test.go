@@ -157,6 +157,7 @@ func TestArguments(t *testing.T) {
 	}
 	_, err := client.As("").Obtain(bounded(t), []string{"k"}, long, nil)
 	wantOnly(t, err, &redislock.InvalidError{Argument: "token"})
+	wantOnly(t, client.As("").With(bounded(t), []string{"k"}, long, nil, nil), &redislock.InvalidError{Argument: "token"})
 	if n := sent.Load(); n != 0 {
 		t.Errorf("%d commands were sent", n)
 	}
