@@ -62,43 +62,32 @@ func TestHooksOfWhoWaits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			play(t, func(t *testing.T, s *scene) {
-				var waiting []error
-				var attempts []int
-				ended := func(_ context.Context, e redislock.Event) { attempts = append(attempts, e.Attempts) }
+				waiting, attempts := make(chan error, 9), make(chan int, 9)
+				ended := func(_ context.Context, e redislock.Event) { attempts <- e.Attempts }
 				client := world.NewClient(t, s.RDB, redislock.WithHooks(redislock.Hooks{
-					Waiting:  func(_ context.Context, e redislock.Event) { waiting = append(waiting, e.Err) },
+					Waiting:  func(_ context.Context, e redislock.Event) { waiting <- e.Err },
 					Obtained: ended, Refused: ended,
 				}))
 				lock := s.obtain(client, c.options("holder"))
-				s.waits(t.Context(), client, polls("polls")) // from now on another one that polls need not ask
-				attempts = nil
+				<-attempts
 				go func() {
 					lock, err := client.Obtain(t.Context(), s.keys, world.Long, c.options("next"))
 					s.turns <- world.Turn{Who: "next", Lock: lock, Err: err}
 				}()
-				synctest.Wait()
-				if len(waiting) != 2 {
-					t.Fatalf("the hooks know of %d that wait", len(waiting))
-				}
-				if conflict := world.WantConflict(t, waiting[1], s.keys[0], redislock.ModeWrite); conflict.Metadata != c.options("holder").Metadata {
+				conflict := world.WantConflict(t, <-waiting, s.keys[0], redislock.ModeWrite)
+				if conflict.Metadata != c.options("holder").Metadata {
 					t.Errorf("the holder is said to be %q", conflict.Metadata)
 				}
+				synctest.Wait()
 				if name == "refused" {
 					check.Is(t, s.ends("next"), redislock.ErrNotObtained)
-				}
-				check.NoError(t, lock.Release(t.Context()))
-				if name == "poll" {
-					check.NoError(t, s.wants("polls").Release(t.Context()))
-					attempts = attempts[1:]
-				}
-				if name != "refused" {
+					check.NoError(t, lock.Release(t.Context()))
+				} else {
+					check.NoError(t, lock.Release(t.Context()))
 					check.NoError(t, s.wants("next").Release(t.Context()))
 				}
-				if attempts[0] != c.attempts {
-					t.Errorf("%d attempts were made for it, want %d", attempts[0], c.attempts)
-				}
-				if name != "poll" {
-					check.NoError(t, s.wants("polls").Release(t.Context()))
+				if got := <-attempts; got != c.attempts {
+					t.Errorf("%d attempts were made for it, want %d", got, c.attempts)
 				}
 			})
 		})
