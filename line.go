@@ -100,12 +100,8 @@ func (o *obtaining) stand(ctx context.Context) (lock *Lock, err error) {
 			return nil, err
 		}
 		s.refused = false
-		turn, err := o.listen(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if turn.granted {
-			return o.obtained(turn.sent, proto.Numbers{First: turn.number, Last: turn.number})
+		if lock, err := o.listen(ctx); lock != nil || err != nil {
+			return lock, err
 		}
 	}
 }
@@ -126,9 +122,7 @@ func (o *obtaining) askInLine(ctx context.Context) (*Lock, error) {
 	}
 	o.client.local.Asking(o.behind)
 	lock, err := o.ask(ctx, noIntent)
-	if err != nil {
-		o.asked.last = err
-	}
+	o.asked.last = err
 	return lock, err
 }
 
@@ -224,19 +218,9 @@ func (s *standing) stands(sent clock.Moment, a *proto.Answer) {
 	}
 }
 
-// A turn is why a waiter stops waiting: the lock was granted, or it is time to ask.
-type turn struct {
-	granted bool
-	sent    clock.Moment // before it was granted
-	number  int64        // its fencing number, 0 without
-}
-
-// askNow is the turn of a waiter that has to ask.
-var askNow = turn{}
-
-// listen waits until there is a reason to ask again, or the lock was granted. If that has no point any more it returns
-// why.
-func (o *obtaining) listen(ctx context.Context) (turn, error) {
+// listen waits until there is a reason to ask again, or the lock was granted, which it returns. If that has no point any more it
+// returns why.
+func (o *obtaining) listen(ctx context.Context) (*Lock, error) {
 	s := o.line
 	defer o.client.rounds.Leave(&s.seat)
 	o.beginsToWait(ctx)
@@ -247,26 +231,25 @@ func (o *obtaining) listen(ctx context.Context) (turn, error) {
 		select {
 		case <-s.waiter.C():
 		case <-s.waiter.Due():
-			return askNow, nil
+			return nil, nil
 		case <-ctx.Done():
-			o.asked.noteEnded()
-			return askNow, nil // the next attempt says that ctx has ended
+			return nil, nil // the next attempt says that ctx has ended
 		}
 		news := s.news()
 		if news.Granted != nil {
 			// With WithReplicas or WithMinUptime it asks, because the owner that granted it the lock has not.
 			if sent, ok := s.sinceGrant(news.Granted, &o.want); ok && !o.client.asksServer() {
-				return turn{true, sent, news.Granted.Number}, nil
+				return o.obtained(sent, proto.Numbers{First: news.Granted.Number, Last: news.Granted.Number})
 			}
 			news.Wake = true
 		}
 		if news.Wake || o.client.closed.Load() {
-			return askNow, nil
+			return nil, nil
 		}
 		if news.Err != nil {
 			pause, err := o.notSubscribed(news.Err)
 			if err != nil {
-				return askNow, err
+				return nil, err
 			}
 			s.waiter.AskAt(pause) // then it asks, and subscribes again
 		}
@@ -336,10 +319,8 @@ func (o *obtaining) leaveLine() {
 	answered := make(chan struct{})
 	left.first = sync.OnceFunc(func() { close(answered) })
 	left.Run(clock.Now())
-	timer := time.NewTimer(o.asked.patience())
-	defer timer.Stop()
 	select {
 	case <-answered:
-	case <-timer.C:
+	case <-time.After(o.asked.patience()):
 	}
 }

@@ -41,9 +41,6 @@ func (o *obtaining) isLocal() bool {
 // lineKey tells apart sets of which a lock of one cannot be given to an Obtain of another.
 func lineKey(set keySet) local.Key {
 	key := local.Key{First: set.keys[0], Write: set.write}
-	if len(set.keys) == 1 && set.fences == nil {
-		return key
-	}
 	var rest []byte
 	if set.fences != nil {
 		rest = append(rest, 'f')
@@ -129,7 +126,9 @@ func (o *obtaining) heardHere(ctx context.Context) (lock *Lock, asks bool, err e
 		o.mayBeGiven()
 		return nil, true, nil
 	case state == local.Given:
-		lock, err = o.given(ctx)
+		if lock, err = o.given(ctx); lock == nil {
+			o.client.local.Quit(o.behind) // it is given that once
+		}
 		return lock, lock == nil, err
 	default:
 		return nil, state == local.Asks, nil
@@ -149,7 +148,6 @@ func (o *obtaining) quitHere(ctx context.Context) (*Lock, error) {
 
 // endBehind ends the waiting of an obtaining whose context has ended. If nobody knows who is in its way it asks once.
 func (o *obtaining) endBehind(ctx context.Context) (*Lock, error) {
-	o.asked.noteEnded()
 	if lock, err := o.quitHere(ctx); lock != nil || err != nil {
 		return lock, err
 	}
@@ -180,7 +178,6 @@ func (o *obtaining) given(ctx context.Context) (*Lock, error) {
 	o.asked.count++
 	if clock.Now().Since(g.Sent) >= clock.Window(o.want.ttl)/2 {
 		o.left.unused = true
-		o.client.local.Quit(o.behind)
 		return nil, nil
 	}
 	return o.obtained(g.Sent, g.Numbers)
@@ -271,11 +268,8 @@ func (o *obtaining) takeOver(h *hold) (*Lock, error) {
 	}
 	l.giveBack(o.caller)
 	if o.caller.Err() == nil {
-		o.client.local.Quit(o.behind)
 		return nil, nil
 	}
-	o.asked.noteEnded()
-	o.asked.last = ErrNotObtained
 	return nil, o.contextEnded(o.caller)
 }
 

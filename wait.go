@@ -30,7 +30,6 @@ func (o *obtaining) over(ctx context.Context) error {
 	switch {
 	case o.first.call != nil: // it has asked
 	case o.caller.Err() != nil, ctx.Err() != nil && o.asked.count > 0:
-		o.asked.noteEnded()
 		return o.contextEnded(ctx)
 	case o.client.closed.Load():
 		return &endedError{fmt.Errorf("redislock: obtain %s: %w", o.want.set, wire.ErrClosed)}
@@ -79,6 +78,7 @@ func (a *attempts) spent() string {
 // contextEnded is the error of an Obtain if its context has ended. It says why the Obtain had not succeeded before:
 // that the outcome is not known; or the latest conflict, if there was one, and what has failed since.
 func (o *obtaining) contextEnded(ctx context.Context) error {
+	o.asked.noteEnded()
 	why, conflict := o.asked.last, o.asked.conflict
 	switch {
 	case errors.Is(why, ErrUnknownOutcome), errors.Is(why, ErrNotReplicated):
@@ -221,10 +221,9 @@ func (o *obtaining) rests(asked clock.Moment) {
 // restBeside waits until an obtaining is to ask: it was told to, or nobody of its Client has asked for as long as its strategy
 // waits. It returns the lock if a Release has given it that.
 func (o *obtaining) restBeside(ctx context.Context, wait time.Duration) (*Lock, error) {
-	since, timer := clock.Now(), o.pace.Timer(wait)
-	defer timer.Stop()
 	for {
-		lock, due, err := o.listenHere(ctx, timer.C)
+		since := clock.Now()
+		lock, due, err := o.listenHere(ctx, o.pace.Timer(wait).C)
 		if !due {
 			return lock, err
 		}
@@ -237,8 +236,6 @@ func (o *obtaining) restBeside(ctx context.Context, wait time.Duration) (*Lock, 
 			}
 			return nil, o.pace.Stopped(o.asked.last)
 		}
-		since = clock.Now()
-		o.pace.Timer(wait)
 	}
 }
 

@@ -80,12 +80,16 @@ func TestGivesToWhoPolls(t *testing.T) {
 				for i := range 4 {
 					s.waits(t.Context(), s.Client, opt(fmt.Sprint(i)))
 				}
+				began := time.Now()
 				for i := range 4 {
 					s.release(lock, 1)
 					number := lock.Fence()
 					if lock = s.wants(fmt.Sprint(i)); lock.Fence() < number || opt("").Fenced && lock.Fence() == number {
 						t.Errorf("got number %d after %d", lock.Fence(), number)
 					}
+				}
+				if took := time.Since(began); took > every/2 {
+					t.Errorf("four turns took %s, want that each is given the keys at once", took)
 				}
 				s.release(lock, 1)
 				s.WantFree(t, s.keys[0])

@@ -1,6 +1,7 @@
 package local_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -91,6 +92,43 @@ func TestEndsAtOnce(t *testing.T) {
 						t.Errorf("it has its turn %s after the end", took)
 					}
 					check.NoError(t, next.Release(t.Context()))
+				})
+			})
+		}
+	}
+}
+
+// Who gives up while the hooks are still to hear of the Release that has given it the keys ends at once, and gives them back in one
+// request.
+func TestGivesUpBeforeTheHooks(t *testing.T) {
+	const slow = world.Long * 8 / 10
+	for _, passOn := range []time.Duration{0, time.Minute} {
+		for _, after := range []time.Duration{time.Second, world.Long * 6 / 10} {
+			t.Run(fmt.Sprintf("PassOn %s, after %s", passOn, after), func(t *testing.T) {
+				play(t, func(t *testing.T, s *scene) {
+					client := world.NewClient(t, s.RDB, redislock.WithHooks(redislock.Hooks{
+						Released: func(context.Context, redislock.Event) { time.Sleep(slow) },
+					}))
+					check.NoError(t, s.obtain(client, passing(passOn)).Release(t.Context())) // now the server knows the script
+					lock := s.obtain(client, passing(passOn))
+					ctx, cancel := context.WithCancel(t.Context())
+					s.waits(ctx, client, passing(passOn))
+					released := make(chan error)
+					go func() { released <- lock.Release(t.Context()) }()
+					time.Sleep(after)
+					synctest.Wait()
+					ended, before := time.Now(), s.sent.Load()
+					cancel()
+					check.Is(t, s.ends(""), context.Canceled)
+					if took := time.Since(ended); took > time.Second/10 {
+						t.Errorf("it has ended %s after its context", took)
+					}
+					synctest.Wait()
+					if got := s.sent.Load() - before; got != 1 {
+						t.Errorf("it has sent %d scripts, want one that gives the keys back", got)
+					}
+					s.WantFree(t, s.keys...)
+					check.NoError(t, <-released)
 				})
 			})
 		}

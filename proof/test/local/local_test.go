@@ -346,7 +346,7 @@ func TestCloseWhileBehind(t *testing.T) {
 	})
 }
 
-// Who ends in the moment in which it is given the keys frees them.
+// Who ends in the moment in which it is given the keys frees them, and renews them no more.
 func TestGivenToWhoEnds(t *testing.T) {
 	for _, passOn := range []time.Duration{0, time.Minute} {
 		for how, end := range map[string]func(*redislock.Client){
@@ -365,8 +365,9 @@ func TestGivenToWhoEnds(t *testing.T) {
 						},
 						Released: func(context.Context, redislock.Event) { released++ },
 					}))
-					lock = s.obtain(client, passing(passOn))
 					opt := passing(passOn)
+					opt.Watchdog = true
+					lock = s.obtain(client, opt)
 					if passOn == 0 {
 						opt.HoldAtLeast = world.Long
 					}
@@ -384,6 +385,11 @@ func TestGivenToWhoEnds(t *testing.T) {
 						t.Errorf("the hooks know of %d locks that were released, want 1: nobody was given the other", released)
 					}
 					check.NoError(t, s.obtain(s.other, nil).Release(t.Context()))
+					before := s.sent.Load()
+					time.Sleep(2 * world.Long)
+					if got := s.sent.Load() - before; got != 0 {
+						t.Errorf("%d scripts were sent afterwards", got)
+					}
 				})
 			})
 		}
