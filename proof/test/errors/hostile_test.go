@@ -71,6 +71,9 @@ func TestHostileReplies(t *testing.T) {
 			if _, err := client.Inspect(ctx, []string{"k"}); err == nil {
 				t.Error("inspect: got no error")
 			}
+			if holders, err := client.Break(ctx, key, ""); err == nil && answer != int64(-3) { // it was done by an earlier try
+				t.Errorf("break: got %v and no error", holders)
+			}
 		})
 	}
 }
