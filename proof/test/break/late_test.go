@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -222,6 +223,7 @@ func TestBreakIsClosed(t *testing.T) {
 					t.Errorf("got error %v", err)
 				}
 				time.Sleep(time.Minute)
+				synctest.Wait()
 				if len(closes) != c.closed || c.closed > 0 && !slices.Contains(closes[0], "a") || c.closed > 0 && slices.Contains(closes[0], "b") {
 					t.Errorf("it was closed by requests of %q, want %d", closes, c.closed)
 				}
