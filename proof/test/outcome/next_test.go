@@ -33,6 +33,12 @@ func TestUnansweredReleaseTellsTheNext(t *testing.T) {
 			defer time.Sleep(late)
 			return send()
 		}, late},
+		"it is lost late": {1, func(send func() error, leave func()) error {
+			leave()
+			_ = send()
+			time.Sleep(late)
+			return io.EOF
+		}, late},
 	} {
 		t.Run(name, func(t *testing.T) {
 			world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
