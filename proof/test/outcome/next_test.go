@@ -148,3 +148,27 @@ func TestQueueWithWaitAsksOnce(t *testing.T) {
 		}
 	})
 }
+
+// A Close ends the Obtains of its Client that stand in line, those that wait behind others of it as well, at once.
+func TestCloseEndsTheLine(t *testing.T) {
+	world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
+		check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("k"), time.Hour, nil))
+		client := world.NewClient(t, mini.Client(t))
+		failed := make(chan error, 3)
+		for range cap(failed) {
+			go func() {
+				_, err := client.Obtain(context.Background(), w.Keys("k"), time.Hour, &redislock.Options{Queue: true})
+				failed <- err
+			}()
+			synctest.Wait()
+		}
+		began := time.Now()
+		client.Close()
+		for range cap(failed) {
+			check.Is(t, <-failed, redis.ErrClosed)
+		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("they have ended after %v", took)
+		}
+	})
+}
