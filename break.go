@@ -76,7 +76,9 @@ func (c *Client) setToBreak(keys []string, reason string) (set keySet, err error
 func (c *Client) unknownBreak(ctx context.Context, by *asker, set keySet, reason string, err error) error {
 	home := set.as(0) // to read, so that no reader is looked through for its token
 	home.keys, home.lines, home.fences = home.keys[:1], home.lines[:1], nil
-	c.newCleanup(home, by, owners.GuardLife).start()
+	left := c.newCleanup(home, by, owners.GuardLife)
+	left.closes = true
+	left.start()
 	c.log.WarnContext(ctx, "redislock: outcome of break is not known", set.logged("reason", reason, "error", err)...)
 	return err
 }

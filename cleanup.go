@@ -33,6 +33,7 @@ type cleanup struct {
 	first  func()       // if not nil it is called when the first clean-up has an outcome
 	keep   clock.Moment // the keys are to be left until then; zero: they are to be free
 	until  clock.Moment // nothing can be left after that
+	closes bool         // it is there to close what was sent before, and has nothing to free
 
 	mu    sync.Mutex
 	pause time.Duration // after the next clean-up
@@ -93,7 +94,7 @@ func (o *cleanup) cleared(r *call, last bool) {
 	switch {
 	case last:
 		o.end()
-	case r.isOvertaken(): // the next one spares what has overtaken it
+	case r.isOvertaken() && !o.closes: // the next one spares what has overtaken it
 	case r.Err != nil && wire.Classify(r.Err) == wire.Final, r.Err == nil && !r.open && r.run.Spared() == 0:
 		o.end()
 	}
