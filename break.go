@@ -32,36 +32,22 @@ func (c *Client) Break(ctx context.Context, keys []string, reason string) ([]Hol
 	}
 	// A Break has a token of its own, so its requests have numbers. The token holds nothing.
 	by := &asker{client: c, value: owners.NewID()}
-	owner := by.ownerNow()
-	defer owner.Done(by.token())
 	r := new(call)
 	proto.Break{
 		Set: set.names(), Value: &by.value,
 		Channel: listen.NoticeChannel, Text: listen.Notice{Reason: reason, Keys: set.keys}.Text(),
 	}.Fill(&r.run)
-	r.begins(ctx).isOf(by, owner)
-	if !c.do(ctx, r, patience) && r.Abandon(func(*wire.Call) { c.brokenLate(r, set, reason) }) {
-		c.closeBreak(by, set)
-		err := interrupted(ctx, "break", set)
-		c.logUnknownBreak(ctx, set, reason, err)
-		return nil, err
+	r.begins(ctx).isOf(by, nil)
+	switch {
+	case !c.do(ctx, r, patience) && r.Abandon(func(*wire.Call) { c.brokenLate(r, set, reason) }):
+		return nil, c.unknownBreak(ctx, by, set, reason, interrupted(ctx, "break", set))
+	case r.Err == nil:
+		broken, err := c.broken(ctx, r, set, reason)
+		return broken, about("break", set, err)
+	case r.IsUnanswered(), wire.Classify(r.Err) == wire.Unknown:
+		return nil, c.unknownBreak(ctx, by, set, reason, about("break", set, r.fault(true)))
 	}
-	if r.Err != nil {
-		unknown := r.IsUnanswered() || wire.Classify(r.Err) == wire.Unknown
-		if unknown {
-			c.closeBreak(by, set)
-		}
-		err := about("break", set, r.fault(unknown))
-		if unknown {
-			c.logUnknownBreak(ctx, set, reason, err)
-		}
-		return nil, err
-	}
-	broken, err := c.broken(ctx, r, set, reason)
-	if err != nil {
-		return nil, fmt.Errorf("redislock: break %s: %w", set, err)
-	}
-	return broken, nil
+	return nil, about("break", set, r.fault(false))
 }
 
 // setToBreak checks everything that can be checked before Redis is asked.
@@ -85,14 +71,16 @@ func (c *Client) setToBreak(keys []string, reason string) (set keySet, err error
 	return set, nil
 }
 
-// closeBreak makes sure that an unanswered Break is not executed later. All tries of it ask for a guard in the line of
-// the first key.
-func (c *Client) closeBreak(by *asker, set keySet) {
+// unknownBreak makes sure that an unanswered Break is not executed later, and returns its error. All tries of it ask for a
+// guard in the line of the first key.
+func (c *Client) unknownBreak(ctx context.Context, by *asker, set keySet, reason string, err error) error {
 	home := set.as(0) // to read, so that no reader is looked through for its token
 	home.keys, home.lines, home.fences = home.keys[:1], home.lines[:1], nil
 	left := c.newCleanup(home, by, owners.GuardLife)
 	left.closes = true
 	left.start()
+	c.log.WarnContext(ctx, "redislock: outcome of break is not known", set.logged("reason", reason, "error", err)...)
+	return err
 }
 
 // broken takes in the answer to a Break, and logs it: a Break is no everyday matter.
@@ -113,10 +101,6 @@ func (c *Client) brokenLate(r *call, set keySet, reason string) {
 	if r.Err == nil && !r.isOvertaken() {
 		_, _ = c.broken(context.Background(), r, set, reason)
 	}
-}
-
-func (c *Client) logUnknownBreak(ctx context.Context, set keySet, reason string, err error) {
-	c.log.WarnContext(ctx, "redislock: outcome of break is not known", set.logged("reason", reason, "error", err)...)
 }
 
 // brokenOf reads the reply to a Break of a set.
@@ -157,7 +141,7 @@ type hearing struct {
 	listen.Listener
 	notice   *listen.Notice // a notice that may be why keys are not ours; nil if they were found to be ours since
 	checking bool           // Redis is asked whether the keys are ours
-	redo     bool           // and is to be asked once more
+	redo     *listen.Notice // why it is to be asked once more; nil: it is not
 }
 
 // listenLocked begins to hear of Breaks.
@@ -178,7 +162,7 @@ func (w *watch) hear(n listen.Notice) {
 	h := w.hears
 	h.notice = &n
 	if h.checking {
-		h.redo = true
+		h.redo = &n
 		l.mu.Unlock()
 		return
 	}
@@ -213,15 +197,12 @@ func (w *watch) checked(r *call, n *listen.Notice) {
 	if isLost && h.notice == nil {
 		h.notice = n // a renewal found them to be ours before they were broken
 	}
-	again := h.redo && l.state == held
-	h.redo, h.checking = false, again
 	var next *call
-	if again {
-		if h.notice == nil {
-			h.notice = n
-		}
+	if h.redo != nil && l.state == held {
+		h.notice, h.redo = h.redo, nil
 		next = w.checkLocked()
 	}
+	h.checking = next != nil
 	l.mu.Unlock()
 	if isLost {
 		_ = l.missing(v.Missing)

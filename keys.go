@@ -78,12 +78,8 @@ func (s *keySet) add(key string, seen map[string]struct{}) {
 			return
 		}
 		seen[key] = struct{}{}
-	} else {
-		for _, k := range s.keys {
-			if k == key {
-				return
-			}
-		}
+	} else if slices.Contains(s.keys, key) {
+		return
 	}
 	s.keys = append(s.keys, key)
 }
@@ -144,10 +140,7 @@ func (s keySet) split(keys []string) (part, rest keySet, err error) {
 
 // String names the set in errors: its first key, and the number of others.
 func (s keySet) String() string {
-	switch len(s.keys) {
-	case 0:
-		return "no keys"
-	case 1:
+	if len(s.keys) == 1 {
 		return strconv.Quote(s.keys[0][s.cut:])
 	}
 	return fmt.Sprintf("%q and %d more", s.keys[0][s.cut:], len(s.keys)-1)

@@ -3,6 +3,8 @@ package redislock
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -206,6 +208,56 @@ func TestCleanUpEndsOnce(t *testing.T) {
 			}
 			wantIdle(t, l.client)
 		})
+	}
+}
+
+// The error of keys that are not ours names the first eight of them, and says what is known of a Break. It has no nil in it, which
+// code that walks the errors may not expect.
+func TestMissingError(t *testing.T) {
+	t.Parallel()
+	nine := strings.Split("abcdefghi", "")
+	for want, err := range map[string]*missingError{
+		`lock not held: lost "a"`:                                               {keys: nine[:1]},
+		`lock not held: lost "a", "b", "c", "d", "e", "f", "g", "h"`:            {keys: nine[:8]},
+		`lock not held: lost "a", "b", "c", "d", "e", "f", "g", "h" and 1 more`: {keys: nine},
+		`lock not held: "a" was broken`:                                         {keys: nine[:1], broken: ErrBroken},
+		`lock not held: "a" was broken: why`:                                    {keys: nine[:1], broken: ErrBroken, reason: "why"},
+	} {
+		if got := err.Error(); got != want {
+			t.Errorf("got error %s, want %s", got, want)
+		}
+		if all := err.Unwrap(); all[0] != ErrLockNotHeld || all[len(all)-1] == nil { //nolint:errorlint // exactly these
+			t.Errorf("%s: it is made of %v", want, all)
+		}
+	}
+}
+
+// A set has each key once, however many there are, and what is taken out of it keeps its modes and its places for numbers.
+func TestKeySet(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{3, 40} {
+		var keys []string
+		for i := range n {
+			keys = append(keys, fmt.Sprint(i))
+		}
+		set, err := (&settings{maxKeys: n}).newKeySet(Set{Write: append(keys[1:], keys[1]), Read: keys}, nil)
+		want := append(keys[1:len(keys):len(keys)], keys[0])
+		if err != nil || !slices.Equal(set.keys, want) || set.reads() != 1 {
+			t.Fatalf("got the keys %q, %d of them to read, and error %v, want %q", set.keys, set.reads(), err, want)
+		}
+		set.fences = besides(nil, "fence", set.keys)
+		part, rest, err := set.split([]string{"2", "0"})
+		for _, s := range []keySet{part, rest} {
+			if !slices.Equal(s.lines, besides(nil, "line", s.keys)) || !slices.Equal(s.fences, besides(nil, "fence", s.keys)) {
+				t.Errorf("the keys %q have the lines %q and the numbers at %q", s.keys, s.lines, s.fences)
+			}
+		}
+		if err != nil || len(part.keys) != 2 || part.reads() != 1 || len(rest.keys) != n-2 || rest.reads() != 0 {
+			t.Errorf("got the part %q, the rest %q and error %v", part.keys, rest.keys, err)
+		}
+		if _, _, err := set.split([]string{"0", "none"}); err == nil || err.Error() != `invalid keys: "none" is not in the set` {
+			t.Errorf("got error %v for a key that is not in the set", err)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -43,12 +44,9 @@ func WithMetadata(metadata string) ClientOption { return func(s *settings) { s.m
 func InstanceMetadata() string { return instanceMetadata() }
 
 var instanceMetadata = sync.OnceValue(func() string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
+	host, _ := os.Hostname() // empty if it fails
 	return fmt.Sprintf("host=%s pid=%d prog=%s since=%s",
-		word(host), os.Getpid(), word(filepath.Base(os.Args[0])), clock.ProcessStart.UTC().Format(time.RFC3339))
+		word(cmp.Or(host, "unknown")), os.Getpid(), word(filepath.Base(os.Args[0])), clock.ProcessStart.UTC().Format(time.RFC3339))
 })
 
 // word keeps a value with spaces or quotes as one word of key=value text.

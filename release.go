@@ -160,12 +160,10 @@ type part struct {
 func (l *Lock) stopLocked() (p part, end func(error)) {
 	p = part{set: l.set, lease: l.lease, keep: l.keep, whole: true, freeing: l.freeing, owner: l.owner.Load(), claim: l.claim, line: l.line}
 	l.claim, l.line, end = nil, nil, func(error) {}
-	if l.state != held {
-		return p, end
-	}
-	if l.state = released; l.watch != nil {
-		p.watched = true
-		end = l.watch.endLocked()
+	if l.state == held {
+		if l.state = released; l.watch != nil {
+			p.watched, end = true, l.watch.endLocked()
+		}
 	}
 	return p, end
 }

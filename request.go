@@ -263,12 +263,9 @@ func (r *call) garbled() error { return r.run.Garbled(r.Reply) }
 // longestAck is how long a call waits for replicas at most.
 const longestAck = time.Second
 
-// replicasFor asks for replicas of a lease of ttl. It waits for them for at most a quarter of ttl, so that some of the
-// lease is left. Less is rounded down, because calls that wait equally long go out together.
+// replicasFor asks for replicas of a lease of ttl, if any are wanted. It waits for them for at most a quarter of ttl, so that
+// some of the lease is left. Less is rounded down, because calls that wait equally long go out together.
 func replicasFor(wanted int, ttl time.Duration) wire.Replicas {
-	if wanted == 0 {
-		return wire.Replicas{}
-	}
 	within := longestAck
 	if ttl/4 < longestAck {
 		ms := uint64(max(1, ttl/4/time.Millisecond))

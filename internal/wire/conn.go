@@ -265,12 +265,12 @@ func (conn *Conn) laneTo(c *Call) *lane {
 	case shardFinder:
 		to.server, _ = rdb.GetShardClientForKey(c.Run.Keys()[0])
 	}
-	if to == (destination{}) {
-		return conn.main
-	}
 	var name any = to.server // a pointer is looked up without an allocation
-	if to.replicas.Wanted > 0 {
+	switch {
+	case to.replicas.Wanted > 0:
 		name = to
+	case to.server == nil:
+		return conn.main
 	}
 	if l, ok := conn.lanes.Load(name); ok {
 		return l.(*lane)

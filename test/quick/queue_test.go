@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/seed-14de3678/redislock"
@@ -67,6 +68,24 @@ func TestQueueEndsWithContext(t *testing.T) {
 		} else {
 			w.OnlyGuardsSoon(t, key)
 		}
+	})
+}
+
+// A waiter that gives up returns as soon as it is known that it has left the line.
+func TestQueueIsLeftAtOnce(t *testing.T) {
+	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+		check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("k"), world.Long, nil))
+		ctx, cancel := context.WithCancel(t.Context())
+		turns := make(chan world.Turn, 1)
+		w.Wait(ctx, turns, "a", w.Keys("k"), nil)
+		synctest.Wait()
+		began := time.Now()
+		cancel()
+		got := <-turns
+		if took := time.Since(began); took > 0 || !errors.Is(got.Err, redislock.ErrNotObtained) {
+			t.Errorf("it has returned after %v, with error %v", took, got.Err)
+		}
+		w.WantFree(t, "redislock:line:{"+w.Key("k")+"}")
 	})
 }
 

@@ -94,6 +94,22 @@ func TestConflictError(t *testing.T) {
 			redislock.ConflictError{Key: "k", Mode: redislock.ModeForeign, Type: "list", TTL: -1},
 			`redislock: "k" is foreign: it holds a list that is no lock, without a TTL`,
 		},
+		{
+			redislock.ConflictError{Key: "k", Mode: redislock.ModeQueue, TTL: time.Second},
+			`redislock: "k" is kept for those who stand in line, 1.0s left`,
+		},
+		{
+			redislock.ConflictError{Key: "k", Mode: redislock.ModeQueue, Metadata: "\xff", Caller: "me", TTL: time.Second},
+			`redislock: "k" is kept for those who stand in line, before all for "\xff" caller=me, 1.0s left`,
+		},
+		{
+			redislock.ConflictError{Key: "k", Mode: redislock.ModeRestarted, TTL: time.Minute},
+			`redislock: "k" is on a server that has restarted, 1m00s left`,
+		},
+		{
+			redislock.ConflictError{Key: "k", Mode: redislock.ModeWrite, Caller: "me", TTL: time.Second, Own: true},
+			`redislock: "k" is write-locked by caller=me, 1.0s left; the caller holds it itself, and would wait for its own lock: see package reentrant`,
+		},
 	} {
 		if got := test.err.Error(); got != test.want {
 			t.Errorf("got %s, want %s", got, test.want)
@@ -103,6 +119,9 @@ func TestConflictError(t *testing.T) {
 
 func TestKeyStateString(t *testing.T) {
 	holders := []redislock.Holder{{Metadata: "host=a", TTL: 27123 * time.Millisecond}, {TTL: time.Second}}
+	line := []redislock.Waiter{
+		{Mode: redislock.ModeWrite, Caller: "me", Since: time.Unix(0, 0), Alive: true}, {Mode: redislock.ModeRead, Since: time.Unix(1, 0)},
+	}
 	for _, test := range []struct {
 		state redislock.KeyState
 		want  string
@@ -112,6 +131,10 @@ func TestKeyStateString(t *testing.T) {
 		{
 			redislock.KeyState{Key: "k", Mode: redislock.ModeRead, Holders: holders, Intent: &holders[0]},
 			`"k" is read-locked by host=a (27s left) and somebody (1.0s left); a writer waits: host=a (27s left)`,
+		},
+		{
+			redislock.KeyState{Key: "k", Mode: redislock.ModeFree, Line: line},
+			`"k" is free; in line: caller=me to write since 1970-01-01T00:00:00Z, somebody, gone, to read since 1970-01-01T00:00:01Z`,
 		},
 	} {
 		if got := test.state.String(); got != test.want {

@@ -58,3 +58,23 @@ func TestPrintOthers(t *testing.T) {
 		}
 	})
 }
+
+// A lock that was downgraded is printed as one to read, and after an Upgrade as one to write again, with a greater number.
+func TestPrintConverted(t *testing.T) {
+	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Second, world.Fenced()))
+		first := lock.Fence()
+		for _, c := range []struct {
+			convert func(context.Context) error
+			mode    string
+		}{{lock.Downgrade, "read"}, {lock.Upgrade, "write"}} {
+			check.NoError(t, c.convert(t.Context()))
+			if got, want := fmt.Sprint(lock), fmt.Sprintf("%s %q, 988ms left", c.mode, w.Key("a")); got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		}
+		if lock.Fence() <= first {
+			t.Errorf("got number %d after %d, want a greater one", lock.Fence(), first)
+		}
+	})
+}

@@ -185,6 +185,9 @@ func TestBreakForeign(t *testing.T) {
 			if list != nil || !strings.Contains(err.Error(), fmt.Sprintf("%q is foreign: it holds a %s", key, kind)) {
 				t.Errorf("%s: got %v and error %v, want nobody broken, and one that names the key and its type", name, list, err)
 			}
+			if got, want := strings.Contains(err.Error(), kind+" without a TTL that"), name == kind; got != want {
+				t.Errorf("%s: got error %v, want that it says so of a key without a TTL", name, err)
+			}
 			if n := w.RDB.Exists(ctx, key).Val(); n != 1 {
 				t.Errorf("%s: what is no lock is gone", name)
 			}
@@ -266,6 +269,9 @@ func TestBreakLog(t *testing.T) {
 		var log check.Log
 		client := world.NewClient(t, w.RDB, redislock.WithLogger(slog.New(&log)))
 		lock := check.Must[*redislock.Lock](t)(client.ObtainRead(t.Context(), w.Keys("a"), world.Long, as("one")))
+		check.NoError(t, w.RDB.RPush(t.Context(), w.Key("data"), "data").Err())
+		_, err := client.Break(t.Context(), w.Keys("data"), "no lock")
+		check.Is(t, err, &redislock.InvalidError{Argument: "keys"})
 		check.Must[[]redislock.Holder](t)(client.Break(t.Context(), w.Keys("a"), "it hangs"))
 		lines := log.At(slog.LevelWarn)
 		if len(lines) != 1 || !strings.Contains(lines[0], "locks broken") {

@@ -1,12 +1,17 @@
 package break_test
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -147,10 +152,12 @@ func TestBreakLate(t *testing.T) {
 }
 
 // As long as the clean-up of a Break that was not answered has not reached the server either, the Break may still be done, once:
-// also to whoever holds the key by then.
+// also to whoever holds the key by then. The log says so.
 func TestBreakBeforeItsCleanUp(t *testing.T) {
 	t.Parallel()
 	l := lossy(t, func(*redis.Options) {})
+	var log check.Log
+	l.Client = world.NewClient(t, l.RDB, redislock.WithLogger(slog.New(&log)))
 	old := direct(t, l)
 	check.Must[[]redislock.Holder](t)(l.Client.Break(t.Context(), []string{l.Key + ":free"}, ""))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -174,6 +181,58 @@ func TestBreakBeforeItsCleanUp(t *testing.T) {
 	deliver()
 	check.Eventually(t, 20*time.Second, "the Break is done", func() bool { return !l.Locked(t) })
 	check.Is(t, next.Release(t.Context()), redislock.ErrLockNotHeld)
+	want := []string{"redislock: locks broken", "redislock: outcome of break is not known", "redislock: locks broken"}
+	check.Eventually(t, 20*time.Second, "the log says that it was done", func() bool { return slices.Equal(log.At(slog.LevelWarn), want) })
+}
+
+// A Break that was not answered is closed, with one request of one key that sets a guard; and the log says that its outcome is
+// not known. A Break that the server has refused is not.
+func TestBreakIsClosed(t *testing.T) {
+	const loading = "LOADING Redis is loading the dataset in memory"
+	for name, c := range map[string]struct {
+		answers []error
+		closed  int
+	}{
+		"refused":                       {[]error{world.Refusal(loading)}, 0},
+		"unanswered":                    {[]error{io.EOF}, 1},
+		"unanswered first, and refused": {[]error{io.EOF, world.Refusal(loading)}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			world.Bubble(t, func(t *testing.T, _ *world.World, mini *redistest.Mini, _ *world.Journal) {
+				rdb := mini.Client(t, func(o *redis.Options) { o.MaxRetries = cmp.Or(len(c.answers)-1, -1) })
+				var log check.Log
+				client := world.NewClient(t, rdb, redislock.WithLogger(slog.New(&log)))
+				var closes [][]string
+				rdb.AddHook(check.Around{
+					Instead: func(cmd redis.Cmder) bool {
+						if !check.RunIn(cmd).Of("break") || len(c.answers) == 0 {
+							return false
+						}
+						answer := c.answers[0]
+						c.answers = c.answers[1:]
+						return check.Answer(cmd, answer)
+					},
+					After: func(cmd redis.Cmder) {
+						if run := check.RunIn(cmd); run.Of("release") && cmd.Err() == nil {
+							closes = append(closes, run.Keys)
+						}
+					},
+				})
+				_, err := client.Break(t.Context(), []string{"a", "b"}, "")
+				if got := errors.Is(err, redislock.ErrUnknownOutcome); err == nil || got != (c.closed > 0) {
+					t.Errorf("got error %v", err)
+				}
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				if len(closes) != c.closed || c.closed > 0 && !slices.Contains(closes[0], "a") || c.closed > 0 && slices.Contains(closes[0], "b") {
+					t.Errorf("it was closed by requests of %q, want %d", closes, c.closed)
+				}
+				if lines := log.At(slog.LevelWarn); len(lines) != c.closed {
+					t.Errorf("got log %q, want %d lines", lines, c.closed)
+				}
+			})
+		})
+	}
 }
 
 // A Break whose answer is lost is not done a second time: whoever was handed the key keeps it. The

@@ -5,8 +5,8 @@ import (
 	"io"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -85,28 +85,60 @@ func sparedIsFreedLater(t *testing.T, prefix string, opts ...redislock.ClientOpt
 	})
 }
 
-// A clean-up that might set no guard is done again, until it may, or the lease is over.
+// A clean-up that might set no guard, or that a later request has overtaken, is done again, until it is done, or the lease is over.
+// The pauses between them double, up to 30 s.
 func TestGuardCleanUpGoesOn(t *testing.T) {
-	world.Bubble(t, func(t *testing.T, _ *world.World, mini *redistest.Mini, _ *world.Journal) {
+	for name, answer := range map[string]any{"no guard": []any{int64(1), "open"}, "overtaken": int64(-3), "unanswered": io.EOF} {
+		t.Run(name, func(t *testing.T) {
+			world.Bubble(t, func(t *testing.T, _ *world.World, mini *redistest.Mini, _ *world.Journal) {
+				rdb := mini.Client(t, func(o *redis.Options) { o.MaxRetries = -1 })
+				client := redislock.New(rdb)
+				defer client.Close()
+				began, last := time.Now(), time.Duration(0)
+				var cleanUps int
+				rdb.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool {
+					if !check.RunIn(cmd).Of("release") {
+						return check.Answer(cmd, io.EOF)
+					}
+					last = time.Since(began)
+					if cleanUps++; cleanUps > 12 {
+						return check.Answer(cmd, int64(1))
+					}
+					return check.Answer(cmd, answer)
+				}})
+				_, err := client.Obtain(t.Context(), []string{"a"}, time.Hour, nil)
+				check.Is(t, err, redislock.ErrUnknownOutcome)
+				time.Sleep(time.Hour / 2)
+				synctest.Wait()
+				// 50 ms, 100 ms and so on up to 25.6 s, then 30 s twice
+				if want := 1023*50*time.Millisecond + time.Minute; cleanUps != 13 || last != want {
+					t.Errorf("it was cleaned up %d times, the last time after %v, want 13 times, and %v", cleanUps, last, want)
+				}
+			})
+		})
+	}
+}
+
+// After a Close a Release that is not answered is tried once more, at once.
+func TestCleanUpAfterClose(t *testing.T) {
+	world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
 		rdb := mini.Client(t, func(o *redis.Options) { o.MaxRetries = -1 })
 		client := redislock.New(rdb)
-		defer client.Close()
-		var cleanUps atomic.Int32
-		rdb.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool {
-			if !check.RunIn(cmd).Of("release") {
-				return check.Answer(cmd, io.EOF)
+		lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), w.Keys("a"), time.Hour, nil))
+		client.Close()
+		tries := 0
+		rdb.AddHook(check.Around{Send: func(cmds []redis.Cmder, send func([]redis.Cmder) error) error {
+			if tries++; tries == 1 {
+				return io.EOF
 			}
-			answer := []any{int64(1), "open"}
-			if cleanUps.Add(1) > 3 {
-				answer = answer[:1]
-			}
-			return check.Answer(cmd, answer)
+			return send(cmds)
 		}})
-		_, err := client.Obtain(t.Context(), []string{"a"}, time.Hour, nil)
-		check.Is(t, err, redislock.ErrUnknownOutcome)
-		time.Sleep(time.Hour / 2)
-		if n := cleanUps.Load(); n != 4 {
-			t.Errorf("it was cleaned up %d times, want 4: until a guard was set", n)
+		began := time.Now()
+		check.Is(t, lock.Release(t.Context()), redislock.ErrUnknownOutcome)
+		synctest.Wait()
+		w.WantFree(t, w.Key("a"))
+		if took := time.Since(began); took > 0 {
+			t.Errorf("it has taken %v", took)
 		}
 	})
 }

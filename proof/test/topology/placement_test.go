@@ -102,6 +102,7 @@ func TestPlacementBehindAPrefix(t *testing.T) {
 		for kind, client := range all {
 			for what, use := range map[string]func() error{
 				"obtain": func() error { _, err := client.Obtain(t.Context(), c.keys, time.Minute, nil); return err },
+				"break":  func() error { _, err := client.Break(t.Context(), c.keys, ""); return err },
 				"attach": func() error { return client.Attach(c.keys, "t").Refresh(t.Context(), time.Minute) },
 			} {
 				err := use()

@@ -40,6 +40,7 @@ func uses(ctx context.Context, client *redislock.Client) map[string]error {
 	results["With"] = client.With(ctx, keys, world.Long, nil, func(context.Context) error { return nil })
 	_, results["Inspect"] = client.Inspect(ctx, []string{"k"})
 	_, results["Inspect of nothing"] = client.Inspect(ctx, nil)
+	_, results["Break"] = client.Break(ctx, keys, "")
 	lock := client.Attach(keys, "token")
 	results["Attach.Refresh"] = lock.Refresh(ctx, world.Long)
 	results["Attach.Downgrade"] = lock.Downgrade(ctx)
