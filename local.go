@@ -148,7 +148,6 @@ func (o *obtaining) quitHere(ctx context.Context) (*Lock, error) {
 
 // endBehind ends the waiting of an obtaining whose context has ended. If nobody knows who is in its way it asks once.
 func (o *obtaining) endBehind(ctx context.Context) (*Lock, error) {
-	o.asked.noteEnded() // it does not wait any longer because it asks once more
 	if lock, err := o.quitHere(ctx); lock != nil || err != nil {
 		return lock, err
 	}

@@ -51,13 +51,6 @@ func (a *attempts) inTheWayFor() time.Duration {
 	return -1
 }
 
-// noteEnded takes note that ctx has ended.
-func (a *attempts) noteEnded() {
-	if a.ended == (clock.Moment{}) {
-		a.ended = clock.Now()
-	}
-}
-
 // patience is how much longer an Obtain may take if its ctx has ended. If ctx has not ended, it is how long the Obtain
 // waits for the answer to its clean-up.
 func (a *attempts) patience() time.Duration {
@@ -78,7 +71,9 @@ func (a *attempts) spent() string {
 // contextEnded is the error of an Obtain if its context has ended. It says why the Obtain had not succeeded before:
 // that the outcome is not known; or the latest conflict, if there was one, and what has failed since.
 func (o *obtaining) contextEnded(ctx context.Context) error {
-	o.asked.noteEnded()
+	if o.asked.ended == (clock.Moment{}) {
+		o.asked.ended = clock.Now()
+	}
 	why, conflict := o.asked.last, o.asked.conflict
 	switch {
 	case errors.Is(why, ErrUnknownOutcome), errors.Is(why, ErrNotReplicated):
@@ -227,8 +222,9 @@ func (o *obtaining) restBeside(ctx context.Context, wait time.Duration) (*Lock, 
 		if !due {
 			return lock, err
 		}
-		if o.client.local.Due(o.behind, since) {
-			continue
+		if o.client.local.Due(o.behind, since) { // so it hears what it is told
+			lock, _, err = o.listenHere(ctx, nil)
+			return lock, err
 		}
 		if wait = o.refusedLikeAnother(); wait < 0 {
 			if lock, err := o.quitHere(ctx); lock != nil || err != nil {
