@@ -49,7 +49,7 @@ func (l Lock) LogValue() slog.Value {
 	if len(fields) == 0 {
 		return slog.StringValue(l.String())
 	}
-	return slog.GroupValue(append(fields, slog.String("left", l.left()))...)
+	return slog.GroupValue(append(fields, slog.String("state", l.left()))...)
 }
 
 // left says for how much longer the lock is certain.

@@ -40,9 +40,9 @@ func TestPrintOthers(t *testing.T) {
 		}
 		for want, lock := range map[string]slog.LogValuer{
 			"no lock": none,
-			fmt.Sprintf("[keys=[%s] left=time left not known]", w.Key("x")): w.Client.Attach(w.Keys("x"), "t"),
-			fmt.Sprintf("[write=[%s] left=988ms left]", w.Key("a")):         lock,
-			fmt.Sprintf("[read=%v more_read=3 left=988ms left]", many[:8]):  large,
+			fmt.Sprintf("[keys=[%s] state=time left not known]", w.Key("x")): w.Client.Attach(w.Keys("x"), "t"),
+			fmt.Sprintf("[write=[%s] state=988ms left]", w.Key("a")):         lock,
+			fmt.Sprintf("[read=%v more_read=3 state=988ms left]", many[:8]):  large,
 		} {
 			if got := lock.LogValue().String(); got != want {
 				t.Errorf("logged %s, want %s", got, want)
