@@ -52,7 +52,7 @@ func TestTuneNamesTheWorst(t *testing.T) {
 	for _, p := range runs {
 		status := p.status(t)
 		all := readTuned(t, p.stdout.String())
-		if unnamed(all) { // the other two, and other tests, were in its way; whoever is named wrongly has no second chance
+		if unnamed(all) { // the other two, and other tests, were in its way; who names another one has no second chance
 			p = run()
 			status = p.status(t)
 			all = readTuned(t, p.stdout.String())
@@ -60,8 +60,8 @@ func TestTuneNamesTheWorst(t *testing.T) {
 		if status != 0 || len(all) != 3 {
 			t.Fatalf("status %d\n%s%s", status, &p.stdout, &p.stderr)
 		}
-		// On a machine that is too busy to conclude, as it says itself, it is the last one all the same, if not for certain.
-		if last := all[2]; last.Policy != "bad" || last.Rank != 3 || last.Verdict != "worst" && !last.Busy {
+		// On a machine that is too busy to conclude, as it says itself, it names none, or that one.
+		if last := all[2]; (last.Policy != "bad" || last.Rank != 3 || last.Verdict != "worst") && !(last.Busy && unnamed(all)) {
 			t.Errorf("the last one is %+v\n%s", last, &p.stdout)
 		}
 		for _, one := range all[:2] {
