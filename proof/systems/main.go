@@ -23,6 +23,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -59,7 +60,7 @@ func compiles(ctx context.Context, dir, system string, patterns ...string) error
 	if err != nil {
 		return err
 	}
-	c := checker{set: token.NewFileSet(), ready: map[string]*types.Package{"unsafe": types.Unsafe}, said: map[string]bool{}}
+	c := checker{set: token.NewFileSet(), ready: map[string]*types.Package{"unsafe": types.Unsafe}}
 	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
 		p := &listed{}
 		if err := decoder.Decode(p); errors.Is(err, io.EOF) {
@@ -82,12 +83,10 @@ type checker struct {
 	set   *token.FileSet
 	ready map[string]*types.Package
 	wrong []error
-	said  map[string]bool
 }
 
 func (c *checker) note(err error) {
-	if !c.said[err.Error()] {
-		c.said[err.Error()] = true
+	if !slices.ContainsFunc(c.wrong, func(other error) bool { return other.Error() == err.Error() }) {
 		c.wrong = append(c.wrong, err)
 	}
 }
