@@ -61,7 +61,9 @@ func TestTuneNamesTheWorst(t *testing.T) {
 			t.Fatalf("status %d\n%s%s", status, &p.stdout, &p.stderr)
 		}
 		// On a machine that is too busy to conclude, as it says itself, it names none, or that one.
-		if last := all[2]; (last.Policy != "bad" || last.Rank != 3 || last.Verdict != "worst") && !(last.Busy && unnamed(all)) {
+		last := all[2]
+		named := last.Policy == "bad" && last.Rank == 3 && last.Verdict == "worst"
+		if undecided := last.Busy && unnamed(all); !named && !undecided {
 			t.Errorf("the last one is %+v\n%s", last, &p.stdout)
 		}
 		for _, one := range all[:2] {
