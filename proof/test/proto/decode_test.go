@@ -1,4 +1,4 @@
-package script_test
+package proto_test
 
 import (
 	"strings"
@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	_ "github.com/seed-14de3678/redislock" // which has the Lua
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/proto"
@@ -244,41 +243,6 @@ func TestRunsAreAlike(t *testing.T) {
 	} {
 		if got := first.IsLike(c.run); got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)
-		}
-	}
-}
-
-// What no script replies is an error, and no answer.
-func TestStrangeReplies(t *testing.T) {
-	t.Parallel()
-	read := map[string]func(r *proto.Run, reply any) error{
-		"obtain":          func(r *proto.Run, reply any) error { _, err := r.Answer(reply); return err },
-		"fenced":          func(r *proto.Run, reply any) error { _, err := r.Answer(reply); return err },
-		"in line":         func(r *proto.Run, reply any) error { _, err := r.Answer(reply); return err },
-		"refresh":         func(r *proto.Run, reply any) error { _, err := r.Verdict(reply); return err },
-		"convert":         func(r *proto.Run, reply any) error { _, err := r.Verdict(reply); return err },
-		"convert, fenced": func(r *proto.Run, reply any) error { _, err := r.Verdict(reply); return err },
-		"release":         func(r *proto.Run, reply any) error { _, err := r.Released(reply); return err },
-		"break":           func(r *proto.Run, reply any) error { _, _, err := r.Broken(reply); return err },
-	}
-	done, refused, notYours, inLine := int64(proto.Done), int64(proto.Refused), int64(proto.NotYours), int64(proto.InLine)
-	strange := map[string][]any{
-		"obtain":          {"OK", nil, int64(2), notYours, refused, []any{done, int64(3)}, []any{refused, int64(2), "write", int64(1), ""}, []any{refused, int64(1), "write"}, []any{inLine, int64(1), "write", int64(1), "", int64(1), int64(1), int64(1), int64(1)}},
-		"fenced":          {done, []any{done, int64(0)}, []any{done, "1"}, []any{refused, int64(1), "write", int64(1), "", int64(2)}},
-		"in line":         {[]any{inLine, int64(1), "write", int64(1), "", int64(1)}, []any{inLine, int64(0), "write", int64(1), "", int64(1), int64(1), int64(1), int64(1)}},
-		"refresh":         {"OK", refused, notYours, []any{notYours, int64(4)}, []any{notYours, "1"}, []any{refused, int64(1), "write", int64(1), ""}},
-		"convert":         {refused, []any{done, int64(1)}, []any{refused, int64(1), "write", int64(1), "", ""}},
-		"convert, fenced": {[]any{done, "1"}, []any{notYours, int64(3)}},
-		"release":         {proto.Withdrawn, refused, []any{notYours, int64(2)}},
-		"break":           {"OK", int64(2), []any{done, int64(1), "write"}, []any{done, int64(9), "write", "", int64(1), int64(0), ""}},
-	}
-	for name, replies := range strange {
-		var r proto.Run
-		requests()[name].Fill(&r)
-		for _, reply := range replies {
-			if err := read[name](&r, reply); err == nil {
-				t.Errorf("%s: %v is taken for a reply", name, reply)
-			}
 		}
 	}
 }
