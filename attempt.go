@@ -151,7 +151,7 @@ func (o *obtaining) take(ctx context.Context, r *call, intent time.Duration) (*L
 	switch {
 	case err != nil:
 	case a.Code == proto.Overtaken: // resend and again: it would ask for ever
-		err = errors.Join(r.garbled(), proto.ErrUnexpectedRefusal)
+		err = r.garbled()
 	case a.Code == proto.Done && r.short() != nil:
 		o.left.unused = true // replicas do not have it: after a fail-over somebody else might get it as well
 		return nil, fmt.Errorf("redislock: obtain %s: %w: %w", o.want.set, ErrNotObtained, r.short())

@@ -78,10 +78,7 @@ func (q TTL) Fill(r *Run) {
 
 // TTL reads the reply to a [TTL]: for how long, negative if without end, and whether the set is the token's at all.
 func (r *Run) TTL(reply any) (ttl time.Duration, ours bool, err error) {
-	code, rest, err := r.code(reply, true)
-	if err != nil {
-		return 0, false, err
-	}
+	code, rest := code(reply, true)
 	ms := rest.number()
 	switch {
 	case rest.bad, code != Done && code != NotYours, code == Done && (ms == 0 || ms < -1):

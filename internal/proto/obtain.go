@@ -2,7 +2,6 @@ package proto
 
 import (
 	"cmp"
-	"errors"
 	"strconv"
 	"time"
 
@@ -216,10 +215,7 @@ type Answer struct {
 
 // Answer reads the reply to an [Obtain].
 func (r *Run) Answer(reply any) (a Answer, err error) {
-	code, rest, err := r.code(reply, r.may.fenced)
-	if err != nil {
-		return a, err
-	}
+	code, rest := code(reply, r.may.fenced)
 	switch a.Code = code; {
 	case code == Done:
 		if r.may.fenced {
@@ -234,16 +230,13 @@ func (r *Run) Answer(reply any) (a Answer, err error) {
 	case code == InLine && r.at == nil: // another script has answered: no place was asked for
 		return a, r.Garbled(reply)
 	}
-	a.Conflict, err = rest.conflict(r.keys)
-	if err == nil && code == InLine {
+	a.Conflict = rest.conflict(r.keys)
+	if code == InLine {
 		a.Place, a.Micros = PlaceOf(rest.number()), rest.number()
 		a.AskIn, a.Heard = rest.time(), rest.isOne()
-		if rest.bad {
-			err = errors.New("no place in line")
-		}
 	}
-	if err != nil || len(rest.rest) > 0 || code != Refused && code != InLine {
-		return a, errors.Join(r.Garbled(reply), err)
+	if !rest.isOver() || code != Refused && code != InLine {
+		return a, r.Garbled(reply)
 	}
 	return a, nil
 }

@@ -161,12 +161,13 @@ func (r *Run) Broken(reply any) (broken []Broken, conflict *Conflict, err error)
 	}
 	all, _ := reply.([]any)
 	v := values{rest: all}
-	switch code := Code(v.number()); {
-	case v.bad, code != Done && code != Refused:
-		return nil, nil, r.Garbled(reply)
-	case code == Refused:
-		c, err := v.conflict(r.keys)
-		return nil, &c, err
+	switch code := Code(v.number()); code {
+	case Done:
+	case Refused:
+		c := v.conflict(r.keys)
+		conflict = &c
+	default:
+		v.bad = true
 	}
 	for v.goesOn() {
 		b := Broken{Key: v.key(r.keys), Mode: v.text()}
@@ -176,5 +177,5 @@ func (r *Run) Broken(reply any) (broken []Broken, conflict *Conflict, err error)
 	if v.bad {
 		return nil, nil, r.Garbled(reply)
 	}
-	return broken, nil, nil
+	return broken, conflict, nil
 }

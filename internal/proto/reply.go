@@ -1,7 +1,6 @@
 package proto
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -86,18 +85,18 @@ func (r *Run) Garbled(reply any) error {
 
 // code returns the code of a reply, and what stands behind it. Behind Done or Given a number may stand, if the run is
 // numbered.
-func (r *Run) code(reply any, numbered bool) (Code, values, error) {
+func code(reply any, numbered bool) (Code, values) {
 	switch v := reply.(type) {
 	case int64:
-		return Code(v), values{}, nil
+		return Code(v), values{}
 	case []any:
 		if len(v) > 1 {
 			if n, ok := v[0].(int64); ok && (n <= 0 || n > 0 && numbered && len(v) == 2) {
-				return Code(n), values{rest: v[1:]}, nil
+				return Code(n), values{rest: v[1:]}
 			}
 		}
 	}
-	return 0, values{}, r.Garbled(reply)
+	return 0, values{bad: true}
 }
 
 // values are the rest of a flat array, read from its front.
@@ -167,21 +166,15 @@ type Conflict struct {
 	Type   string        // of a foreign key, else empty
 }
 
-// ErrUnexpectedRefusal says that a reply refuses in a way in which the script never does.
-var ErrUnexpectedRefusal = errors.New("unexpected refusal")
-
 // conflict reads one key that is in the way.
-func (v *values) conflict(keys []string) (c Conflict, err error) {
+func (v *values) conflict(keys []string) (c Conflict) {
 	c.Key = v.key(keys)
 	c.Mode, c.TTL = v.text(), v.time()
 	c.Mode, c.Left = strings.CutSuffix(c.Mode, "-left")
 	if c.Stored = v.text(); c.Mode == ModeForeign {
 		c.Stored, c.Type = "", c.Stored
 	}
-	if v.bad {
-		return c, ErrUnexpectedRefusal
-	}
-	return c, nil
+	return c
 }
 
 // A Verdict is the reply of a script that needs all its keys to be the token's.
@@ -195,10 +188,7 @@ type Verdict struct {
 // Verdict reads the reply to a [Refresh], a [Convert], a [Raise] or a [Release].
 func (r *Run) Verdict(reply any) (v Verdict, err error) {
 	numbered := r.may.fenced && (r.script == convertScript || r.next != nil && beginsWith(reply, Given))
-	code, rest, err := r.code(reply, numbered)
-	if err != nil {
-		return v, err
-	}
+	code, rest := code(reply, numbered)
 	switch v.Code = code; {
 	case numbered && (code == Done || code == Given):
 		v.Number = rest.number()
@@ -208,9 +198,7 @@ func (r *Run) Verdict(reply any) (v Verdict, err error) {
 			v.Missing = append(v.Missing, rest.key(r.keys))
 		}
 	case code == Refused && r.script == convertScript:
-		if v.Conflict, err = rest.conflict(r.keys); err != nil {
-			return v, err
-		}
+		v.Conflict = rest.conflict(r.keys)
 	default:
 		return v, r.Garbled(reply)
 	}

@@ -173,8 +173,9 @@ func TestRoundTripWithoutStamp(t *testing.T) {
 	q.Add("two", proto.PlaceOf(4), []string{"b"}, namesBeside("line", "b"))
 	q.Fill(&again)
 	want := []decode.Waiter{{ID: "one", Place: proto.PlaceOf(3), Keys: []int{0, 1}}, {ID: "two", Place: proto.PlaceOf(4), Keys: []int{1}}}
-	if c := sent(t, &again); !cmp.Equal(c.Round, want, cmp.Comparer(func(a, b proto.Place) bool { return a == b })) || q.Size() != 3 {
-		t.Errorf("got %+v", c.Round)
+	if c := sent(t, &again); !cmp.Equal(c.Round, want, cmp.Comparer(func(a, b proto.Place) bool { return a == b })) || q.Size() != 3 ||
+		!cmp.Equal(c.Set.Keys, []string{"a", "b"}) {
+		t.Errorf("got %+v of %q", c.Round, c.Set.Keys)
 	}
 	(&proto.Release{Set: set, Value: &value, Keep: clock.Now().Add(time.Hour)}).Fill(&kept)
 	kept.Prepare(&owners.Stamp{Spared: []int{1}})

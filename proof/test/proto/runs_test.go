@@ -286,7 +286,7 @@ func TestGoOn(t *testing.T) {
 	r, next := filled(&proto.Release{Set: setOf(2, true, "a", "b"), Value: &value, Channel: "channel"}), new(proto.Run)
 	r.GoOn(next)
 	c := sent(t, next)
-	if !cmp.Equal(c.Keys, []string{"a", "b", "line:a", "line:b"}) || c.Value == "" || c.Value == value || c.HasCaller || c.Left != 0 || next.Takes() {
+	if !cmp.Equal(c.Set.Keys, []string{"a", "b"}) || !cmp.Equal(c.Set.Lines, []string{"line:a", "line:b"}) || len(c.Guards) > 0 || c.Value == "" || c.Value == value || c.HasCaller || c.Left != 0 || next.Takes() {
 		t.Errorf("%+v", c)
 	}
 }
@@ -333,5 +333,32 @@ func TestPlaces(t *testing.T) {
 	}
 	if one.OrUnknown() != one || lost.OrUnknown() != lost {
 		t.Error("a place is forgotten")
+	}
+}
+
+// What a request costs before it is sent. To name the shape of a set of writers costs nothing.
+func TestAllocationsOfRuns(t *testing.T) {
+	var r proto.Run
+	var stamp owners.Stamp
+	long := strings.Repeat("k", 200)
+	set, known := setOf(2, false, "a", "b"), owners.Stamp{Known: true}
+	for name, c := range map[string]struct {
+		request proto.Request
+		stamp   *owners.Stamp
+		want    float64
+	}{
+		"obtain":  {&proto.Obtain{Set: set, Value: &value, TTL: time.Minute}, &stamp, 0},
+		"release": {&proto.Release{Set: set, Value: &value}, &stamp, 0},
+		"convert": {&proto.Convert{Set: set, Value: &value, TTL: time.Minute}, &stamp, 0},
+		"waiter": {&proto.Obtain{
+			Set: setOf(3, false, long, long+"2", long+"3"), Value: &value, TTL: time.Minute, Waiter: &proto.Waiter{ID: "id", Channel: "channel"},
+		}, &known, 7},
+	} {
+		if got := testing.AllocsPerRun(100, func() {
+			c.request.Fill(&r)
+			r.Prepare(c.stamp)
+		}); got != c.want {
+			t.Errorf("%s: %v allocations, want %v", name, got, c.want)
+		}
 	}
 }
