@@ -147,12 +147,8 @@ func assembled(body string) string {
 			}
 			paragraph = strings.Replace(paragraph, line, "", 1)
 			for _, text := range paragraphs(read("lua/include/" + strings.TrimSuffix(file, "\n"))) {
-				names := declares(text)
-				for _, name := range names {
+				for _, name := range declares(text) {
 					unused[name] = text
-				}
-				if names == nil {
-					write(&b, text, unused)
 				}
 			}
 		}
@@ -173,17 +169,13 @@ func paragraphs(body string) (all []string) {
 	return append(all, body[begin:]+"\n")
 }
 
-// declares returns the names of the functions and other locals of a paragraph; nil if it does anything else than to give them
-// their values, so that it cannot be left out.
+// declares returns the names of the functions and other locals of a paragraph. Without any it is a comment.
 func declares(paragraph string) (names []string) {
 	for line := range strings.Lines(paragraph) {
-		declared, isLocal := strings.CutPrefix(line, "local ")
-		if isLocal {
+		if declared, isLocal := strings.CutPrefix(line, "local "); isLocal {
 			declared, _, _ = strings.Cut(strings.TrimPrefix(declared, "function "), "(")
 			declared, _, _ = strings.Cut(declared, " =")
 			names = append(names, strings.Split(declared, ", ")...)
-		} else if line != "end\n" && !strings.HasPrefix(line, "if ") && strings.IndexByte(" -\n", line[0]) < 0 {
-			return nil
 		}
 	}
 	return names

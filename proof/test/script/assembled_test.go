@@ -12,6 +12,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
+var comment = regexp.MustCompile(`--.*`)
+
 var function = regexp.MustCompile(`(?m)^local function (\w+)\(`)
 
 // A run of a script pays for each function that it makes: so it has none that it does not use.
@@ -48,6 +50,32 @@ func TestFunctionsAreUsed(t *testing.T) {
 	}
 }
 
+// Files that are included have functions and other locals, and each paragraph begins with the first of them: what does anything
+// else would not be sent. Where they are included is not said to the server.
+func TestIncludedFilesDeclare(t *testing.T) {
+	t.Parallel()
+	for _, name := range check.Must[[]string](t)(filepath.Glob("../../../lua/include/*.lua")) {
+		source := comment.ReplaceAllString(string(check.Must[[]byte](t)(os.ReadFile(name))), "")
+		apart := true
+		for line := range strings.Lines(source) {
+			isDeclared := strings.HasPrefix(line, "local ")
+			if !isDeclared && !strings.HasPrefix(line, " ") && line != "\n" && line != "end\n" && (apart || !strings.HasPrefix(line, "if ")) {
+				t.Errorf("%s: %q is no declaration, and stands behind none", name, line)
+			}
+			if isDeclared {
+				apart = false
+			} else if line == "\n" {
+				apart = true
+			}
+		}
+	}
+	for _, script := range proto.Scripts() {
+		if strings.Contains(script.Source(), "#include") {
+			t.Errorf("%s says what it includes", script.Name())
+		}
+	}
+}
+
 // What most calls do ends before a function is made and the head is read, although all is included at the begin of the file.
 func TestShortCutsMakeNoFunctions(t *testing.T) {
 	t.Parallel()
@@ -71,5 +99,5 @@ func TestShortCutsMakeNoFunctions(t *testing.T) {
 
 // codeOf is a script as it is sent, without its comments.
 func codeOf(script *wire.Script) string {
-	return regexp.MustCompile(`--.*`).ReplaceAllString(script.Source(), "")
+	return comment.ReplaceAllString(script.Source(), "")
 }
