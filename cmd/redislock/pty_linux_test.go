@@ -18,8 +18,13 @@ const (
 	mainScreen  = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l"
 )
 
+// What stands before and behind each frame.
+const (
+	frameBegins = "\x1b[?2026h\x1b[H"
+	frameEnds   = "\x1b[?2026l"
+)
+
 var (
-	frames  = regexp.MustCompile(`(?s)\x1b\[\?2026h\x1b\[H(.*?)\x1b\[\?2026l`)
 	unseen  = regexp.MustCompile(`\x1b\[[0-9;]*[mK]`)
 	columns = regexp.MustCompile(`(?m)^(.*?)\x1b\[(\d+)G`)
 )
@@ -33,8 +38,10 @@ func (y *tty) isOther() bool {
 // frames returns the frames that were shown since the terminal was told to show a screen of its own, as they were sent.
 func (y *tty) frames() (list []string) {
 	screen := y.screen.String()
-	for _, frame := range frames.FindAllStringSubmatch(screen[max(0, strings.LastIndex(screen, otherScreen)):], -1) {
-		list = append(list, frame[1])
+	for part := range strings.SplitSeq(screen[max(0, strings.LastIndex(screen, otherScreen)):], frameBegins) {
+		if frame, _, whole := strings.Cut(part, frameEnds); whole {
+			list = append(list, frame)
+		}
 	}
 	return list
 }

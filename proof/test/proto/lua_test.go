@@ -1,3 +1,4 @@
+// Package proto_test asks what Go sends to the scripts, and what it makes of their replies. No server is needed for that.
 package proto_test
 
 import (
