@@ -9,7 +9,7 @@ import (
 
 // most is by how much a small program may grow with this library, in bytes. Whoever makes it grow more has a reason, and
 // says in docs/measurements.md what that buys. Another version of Go or of go-redis may be one.
-const most = 908 << 10
+const most = 934 << 10 // with go-redis v9.22, which links less without this library than v9.23 does
 
 func TestGrowth(t *testing.T) {
 	t.Parallel()
