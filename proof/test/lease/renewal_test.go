@@ -183,3 +183,38 @@ func TestRenewalAroundReleaseKeys(t *testing.T) {
 		}
 	})
 }
+
+// What asks about the whole set while keys of it are freed asks once more, about those that are left.
+func TestOperationsAroundReleaseKeys(t *testing.T) {
+	world.Bubble(t, func(t *testing.T, _ *world.World, mini *redistest.Mini, _ *world.Journal) {
+		g, client := newGate(t, mini)
+		defer client.Close()
+		ctx := t.Context()
+		lock := check.Must[*redislock.Lock](t)(client.Obtain(ctx, []string{"a", "b", "c", "d"}, time.Minute, nil))
+		around := func(script, freed string, operation func() error) {
+			t.Helper()
+			late, done := g.keep(func(run check.Run) bool { return run.Of(script) }, false), make(chan error, 1)
+			go func() { done <- operation() }()
+			<-late.there
+			check.NoError(t, lock.ReleaseKeys(ctx, []string{freed}))
+			late.lets()
+			if err := <-done; err != nil {
+				t.Errorf("%s: %v", script, err)
+			}
+		}
+		around("refresh", "a", func() error { return lock.Refresh(ctx, time.Hour) })
+		for _, key := range lock.Keys() {
+			if ttl := check.Must[time.Duration](t)(g.rdb.PTTL(ctx, key).Result()); ttl != time.Hour {
+				t.Errorf("the lease of %s was to be an hour, and is %s", key, ttl)
+			}
+		}
+		around("pttl", "b", func() error {
+			ttl, err := lock.TTL(ctx)
+			if ttl != time.Hour {
+				t.Errorf("the lease was to be an hour, and is %s", ttl)
+			}
+			return err
+		})
+		check.NoError(t, lock.Release(ctx))
+	})
+}

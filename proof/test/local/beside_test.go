@@ -249,8 +249,13 @@ func TestPollsNoMore(t *testing.T) {
 		if got := s.sent.Load() - before; got < 90 || got > 110 {
 			t.Errorf("the second has asked %d times, want 100", got)
 		}
+		time.Sleep(every / 2)
+		began := time.Now()
 		s.Client.Close()
 		check.Is(t, s.ends("second"), redis.ErrClosed)
+		if took := time.Since(began); took != 0 {
+			t.Errorf("it ended %s after Close, want at once", took)
+		}
 		check.NoError(t, lock.Release(t.Context()))
 		s.WantNoTrace(t, s.keys...)
 	})
