@@ -89,6 +89,29 @@ func TestOneCommand(t *testing.T) {
 	}
 }
 
+// The answer to a Release says who is next, if that is one of its Client. Then nothing is published.
+func TestNextIsToldWithTheAnswer(t *testing.T) {
+	play(t, func(t *testing.T, s *scene) {
+		all := s.RDB.PSubscribe(t.Context(), "*")
+		defer func() { check.NoError(t, all.Close()) }()
+		check.Must[any](t)(all.Receive(t.Context()))
+		published := all.Channel()
+		client := world.NewClient(t, s.RDB) // without hooks, so that it goes the short way if it can
+		lock := s.obtain(client, nil)
+		s.keys = append(s.keys, s.Key("another"))
+		s.waits(t.Context(), client, options("waiter"))
+		s.wantLine("waiter")
+		check.NoError(t, lock.Release(t.Context()))
+		check.NoError(t, s.wants("waiter").Release(t.Context()))
+		synctest.Wait()
+		for len(published) > 0 {
+			if m := <-published; m.Payload != "" { // which only asks whether somebody hears the channel
+				t.Errorf("%q was published", m.Payload)
+			}
+		}
+	})
+}
+
 // Nobody of another Client is passed who came before.
 func TestOrderAmongClients(t *testing.T) {
 	play(t, func(t *testing.T, s *scene) {
