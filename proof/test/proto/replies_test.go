@@ -31,9 +31,20 @@ func filled(q proto.Request) *proto.Run {
 	return r
 }
 
+// array is an array of a reply. Its numbers are those of Redis.
+func array(values ...any) []any {
+	all := append([]any{}, values...)
+	for i, v := range all {
+		if n, is := v.(int); is {
+			all[i] = int64(n)
+		}
+	}
+	return all
+}
+
 // inTheWay is what a script says of the second key: it is written for 5 ms.
 func inTheWay(code int64, more ...any) []any {
-	return append([]any{code, int64(2), "write", int64(5), "who"}, more...)
+	return append(array(code, 2, "write", 5, "who"), array(more...)...)
 }
 
 // second is what Go makes of that.
@@ -112,148 +123,155 @@ func readings() map[string]reading {
 				{done, proto.Answer{Code: proto.Done}},
 				late,
 				{inTheWay(refused), proto.Answer{Code: proto.Refused, Conflict: second}},
-				{[]any{refused, int64(1), "foreign", int64(-1), "hash"}, proto.Answer{Conflict: foreign}},
-				{[]any{refused, int64(1), "read-left", int64(1000), "who"}, proto.Answer{Conflict: stored}},
+				{array(refused, 1, "foreign", -1, "hash"), proto.Answer{Conflict: foreign}},
+				{array(refused, 1, "read-left", 1000, "who"), proto.Answer{Conflict: stored}},
 			},
 			[]any{
-				"OK", nil, []any{}, []any{"1", int64(1)}, given, notYours, refused, inLine,
-				[]any{done}, []any{done, int64(3)}, []any{overtaken}, []any{overtaken, int64(1)}, inTheWay(notYours), inTheWay(given),
-				[]any{refused}, []any{refused, int64(2)}, []any{refused, int64(2), "write"}, []any{refused, int64(2), "write", int64(5)},
-				[]any{refused, int64(0), "write", int64(5), "who"}, []any{refused, int64(3), "write", int64(5), "who"},
-				[]any{refused, "2", "write", int64(5), "who"}, []any{refused, int64(2), int64(1), int64(5), "who"},
-				[]any{refused, int64(2), "write", "5", "who"}, []any{refused, int64(2), "write", int64(5), int64(1)},
-				inTheWay(refused, ""), inTheWay(inLine, int64(7), int64(8), int64(9), int64(1)),
+				"OK", nil, array(), array("1", 1), given, notYours, refused, inLine,
+				array(done), array(done, 3), array(overtaken), array(overtaken, 1), inTheWay(notYours), inTheWay(given),
+				array(refused), array(refused, 2), array(refused, 2, "write"), array(refused, 2, "write", 5),
+				array(refused, 0, "write", 5, "who"), array(refused, 3, "write", 5, "who"),
+				array(refused, "2", "write", 5, "who"), array(refused, 2, 1, 5, "who"),
+				array(refused, 2, "write", "5", "who"), array(refused, 2, "write", 5, 1),
+				inTheWay(refused, ""), inTheWay(inLine, 7, 8, 9, 1),
 			},
 		},
 		"fenced": {
 			&proto.Obtain{Set: fenced, Value: &value, TTL: time.Minute}, answer,
 			[]replied{
-				{[]any{done, int64(30)}, proto.Answer{Code: proto.Done, Numbers: proto.Numbers{First: 30, Last: 30}}},
+				{array(done, 30), proto.Answer{Code: proto.Done, Numbers: proto.Numbers{First: 30, Last: 30}}},
 				late,
 				{inTheWay(refused), proto.Answer{Conflict: second}},
 			},
-			[]any{done, []any{done, int64(0)}, []any{done, int64(-1)}, []any{done, "1"}, []any{done, int64(1), int64(1)}, inTheWay(refused, int64(2))},
+			[]any{done, array(done, 0), array(done, -1), array(done, "1"), array(done, 1, 1), inTheWay(refused, 2)},
 		},
 		"a block": {
 			&proto.Obtain{Set: fenced, Value: &value, TTL: time.Minute, Block: true}, answer,
-			[]replied{{[]any{done, int64(30)}, proto.Answer{Code: proto.Done, Numbers: proto.Numbers{First: 30 - proto.Block, Last: 30}}}},
-			[]any{done, []any{done, int64(proto.Block)}},
+			[]replied{{array(done, 30), proto.Answer{Code: proto.Done, Numbers: proto.Numbers{First: 30 - proto.Block, Last: 30}}}},
+			[]any{done, array(done, proto.Block)},
 		},
 		"in line": {
 			&proto.Obtain{Set: two, Value: &value, TTL: time.Minute, Waiter: waiter}, answer,
 			[]replied{
 				{done, proto.Answer{Code: proto.Done}},
-				{inTheWay(inLine, int64(7), int64(8), int64(9), int64(1)), standing},
-				{inTheWay(inLine, int64(7), int64(8), int64(-1), int64(0)), silent},
+				{inTheWay(inLine, 7, 8, 9, 1), standing},
+				{inTheWay(inLine, 7, 8, -1, 0), silent},
 				{inTheWay(refused), proto.Answer{Conflict: second}},
 			},
 			[]any{
-				inLine, inTheWay(inLine), inTheWay(inLine, int64(7)), inTheWay(inLine, int64(7), int64(8)), inTheWay(inLine, int64(7), int64(8), int64(9)),
-				inTheWay(inLine, "7", int64(8), int64(9), int64(1)), inTheWay(inLine, int64(7), "8", int64(9), int64(1)),
-				inTheWay(inLine, int64(7), int64(8), "9", int64(1)), inTheWay(inLine, int64(7), int64(8), int64(9), "1"),
-				inTheWay(inLine, int64(7), int64(8), int64(9), int64(1), int64(1)),
-				[]any{inLine, int64(0), "write", int64(1), "", int64(1), int64(1), int64(1), int64(1)},
+				inLine, inTheWay(inLine), inTheWay(inLine, 7), inTheWay(inLine, 7, 8), inTheWay(inLine, 7, 8, 9),
+				inTheWay(inLine, "7", 8, 9, 1), inTheWay(inLine, 7, "8", 9, 1),
+				inTheWay(inLine, 7, 8, "9", 1), inTheWay(inLine, 7, 8, 9, "1"),
+				inTheWay(inLine, 7, 8, 9, 1, 1),
+				array(inLine, 0, "write", 1, "", 1, 1, 1, 1),
 			},
 		},
 		"refresh": {
-			proto.Refresh{Set: two, Value: &value, TTL: time.Minute}, verdict,
+			proto.Refresh{Set: two, Value: &value, TTL: time.Minute},
+			verdict,
 			[]replied{
 				{done, proto.Verdict{Code: proto.Done}},
 				overtook,
-				{[]any{notYours, int64(2), int64(1)}, proto.Verdict{Code: proto.NotYours, Missing: []string{"b", "a"}}},
+				{array(notYours, 2, 1), proto.Verdict{Code: proto.NotYours, Missing: []string{"b", "a"}}},
 			},
 			[]any{
-				"OK", given, refused, notYours, inLine, []any{done, int64(1)}, []any{given, int64(1)}, []any{overtaken, int64(1)},
-				[]any{notYours, int64(0)}, []any{notYours, int64(3)}, []any{notYours, "1"}, []any{notYours, int64(1), "2"}, inTheWay(refused),
+				"OK", given, refused, notYours, inLine, array(done, 1), array(given, 1), array(overtaken, 1),
+				array(notYours, 0), array(notYours, 3), array(notYours, "1"), array(notYours, 1, "2"), inTheWay(refused),
 			},
 		},
 		"convert": {
-			proto.Convert{Set: two, Value: &value, TTL: time.Minute}, verdict,
+			proto.Convert{Set: two, Value: &value, TTL: time.Minute},
+			verdict,
 			[]replied{
 				{done, proto.Verdict{Code: proto.Done}},
 				{inTheWay(refused), proto.Verdict{Conflict: second}},
-				{[]any{notYours, int64(2)}, proto.Verdict{Code: proto.NotYours, Missing: []string{"b"}}},
+				{array(notYours, 2), proto.Verdict{Code: proto.NotYours, Missing: []string{"b"}}},
 			},
-			[]any{refused, given, []any{done, int64(1)}, []any{refused, int64(2), "write"}, inTheWay(refused, ""), inTheWay(notYours)},
+			[]any{refused, given, array(done, 1), array(refused, 2, "write"), inTheWay(refused, ""), inTheWay(notYours)},
 		},
 		"convert, fenced": {
-			proto.Convert{Set: fenced, Value: &value, TTL: time.Minute}, verdict,
+			proto.Convert{Set: fenced, Value: &value, TTL: time.Minute},
+			verdict,
 			[]replied{
-				{[]any{done, int64(4)}, proto.Verdict{Code: proto.Done, Number: 4}},
+				{array(done, 4), proto.Verdict{Code: proto.Done, Number: 4}},
 				{inTheWay(refused), proto.Verdict{Conflict: second}},
 				overtook,
 			},
-			[]any{done, []any{done, "1"}, []any{done, int64(1), int64(1)}, []any{notYours, int64(3)}},
+			[]any{done, array(done, "1"), array(done, 1, 1), array(notYours, 3)},
 		},
 		"raise": {
-			proto.Raise{Set: fenced, Value: &value, TTL: time.Minute, Number: 12}, verdict,
-			[]replied{{done, proto.Verdict{Code: proto.Done}}, {[]any{notYours, int64(1)}, proto.Verdict{Code: proto.NotYours, Missing: []string{"a"}}}},
-			[]any{[]any{done, int64(1)}, refused},
+			proto.Raise{Set: fenced, Value: &value, TTL: time.Minute, Number: 12},
+			verdict,
+			[]replied{{done, proto.Verdict{Code: proto.Done}}, {array(notYours, 1), proto.Verdict{Code: proto.NotYours, Missing: []string{"a"}}}},
+			[]any{array(done, 1), refused},
 		},
 		"release": {
 			&proto.Release{Set: two, Value: &value}, released,
-			[]replied{{done, []string(nil)}, {[]any{notYours, int64(2)}, []string{"b"}}},
-			[]any{proto.Withdrawn, refused, given, []any{given, int64(1)}, []any{notYours, int64(3)}},
+			[]replied{{done, []string(nil)}, {array(notYours, 2), []string{"b"}}},
+			[]any{proto.Withdrawn, refused, given, array(given, 1), array(notYours, 3)},
 		},
 		"release that gives": {
 			gives(two), verdict,
 			[]replied{{done, proto.Verdict{Code: proto.Done}}, {given, proto.Verdict{Code: proto.Given}}, overtook},
-			[]any{[]any{given, int64(1)}, refused},
+			[]any{array(given, 1), refused},
 		},
 		"release that gives, fenced": {
 			gives(fenced), verdict,
-			[]replied{{done, proto.Verdict{Code: proto.Done}}, {[]any{given, int64(4)}, proto.Verdict{Code: proto.Given, Number: 4}}},
-			[]any{[]any{done, int64(4)}, []any{given, "4"}},
+			[]replied{{done, proto.Verdict{Code: proto.Done}}, {array(given, 4), proto.Verdict{Code: proto.Given, Number: 4}}},
+			[]any{array(done, 4), array(given, "4")},
 		},
 		"ttl": {
-			proto.TTL{Set: two, Value: &value}, ttl,
+			proto.TTL{Set: two, Value: &value},
+			ttl,
 			[]replied{
-				{[]any{done, int64(5)}, left{5 * time.Millisecond, true}},
-				{[]any{done, int64(-1)}, left{without, true}},
-				{[]any{notYours, int64(1)}, left{}},
+				{array(done, 5), left{5 * time.Millisecond, true}},
+				{array(done, -1), left{without, true}},
+				{array(notYours, 1), left{}},
 			},
 			[]any{
-				done, notYours, "OK", nil, []any{done, "5"}, []any{done, int64(0)}, []any{done, int64(-2)}, []any{given, int64(5)}, []any{refused, int64(5)},
-				[]any{notYours, "1"}, []any{done, int64(5), int64(5)},
+				done, notYours, "OK", nil, array(done, "5"), array(done, 0), array(done, -2), array(given, 5), array(refused, 5),
+				array(notYours, "1"), array(done, 5, 5),
 			},
 		},
 		"break": {
-			proto.Break{Set: two, Value: &value, Channel: "channel", Text: "text"}, broken,
+			proto.Break{Set: two, Value: &value, Channel: "channel", Text: "text"},
+			broken,
 			[]replied{
 				{done, broke{}},
 				{proto.Withdrawn, broke{}},
-				{[]any{done}, broke{}},
+				{array(done), broke{}},
 				{
-					[]any{done, int64(2), "write", "who", int64(5), int64(0), token[:8], int64(1), "read", "else", int64(-1), int64(1), ""},
+					array(done, 2, "write", "who", 5, 0, token[:8], 1, "read", "else", -1, 1, ""),
 					broke{Broken: []proto.Broken{
-						{"b", "write", proto.Holder{Stored: "who", TTL: 5 * time.Millisecond, Since: at}},
-						{"a", "read", proto.Holder{Stored: "else", TTL: without, Left: true}},
+						{Key: "b", Mode: "write", Holder: proto.Holder{Stored: "who", TTL: 5 * time.Millisecond, Since: at}},
+						{Key: "a", Mode: "read", Holder: proto.Holder{Stored: "else", TTL: without, Left: true}},
 					}},
 				},
-				{[]any{refused, int64(1), "foreign", int64(-1), "hash"}, broke{Conflict: &foreign}},
+				{array(refused, 1, "foreign", -1, "hash"), broke{Conflict: &foreign}},
 			},
 			[]any{
-				"OK", nil, []any{}, refused, given, []any{given}, []any{notYours, int64(1)}, []any{"1"}, []any{refused}, []any{refused, int64(3), "foreign", int64(-1), "hash"},
-				[]any{done, int64(1)}, []any{done, int64(1), "write", "", int64(1), int64(0)}, []any{done, int64(9), "write", "", int64(1), int64(0), ""},
-				[]any{done, int64(1), int64(1), "", int64(1), int64(0), ""}, []any{done, int64(1), "write", int64(1), int64(1), int64(0), ""},
-				[]any{done, int64(1), "write", "", "1", int64(0), ""}, []any{done, int64(1), "write", "", int64(1), "0", ""},
-				[]any{done, int64(1), "write", "", int64(1), int64(0), int64(1)},
+				"OK", nil, array(), refused, given, array(given), array(notYours, 1), array("1"), array(refused), array(refused, 3, "foreign", -1, "hash"),
+				array(done, 1), array(done, 1, "write", "", 1, 0), array(done, 9, "write", "", 1, 0, ""),
+				array(done, 1, 1, "", 1, 0, ""), array(done, 1, "write", 1, 1, 0, ""),
+				array(done, 1, "write", "", "1", 0, ""), array(done, 1, "write", "", 1, "0", ""),
+				array(done, 1, "write", "", 1, 0, 1),
 			},
 		},
 		"inspect": {
-			proto.Inspect{Key: "a", Line: "line:a", Intent: "intent:a", Fence: "fence:a"}, state,
+			proto.Inspect{Key: "a", Line: "line:a", Intent: "intent:a", Fence: "fence:a"},
+			state,
 			[]replied{
-				{[]any{"free", int64(-2), int64(0), int64(-2), "", "", int64(0)}, proto.KeyState{Mode: proto.ModeFree}},
+				{array("free", -2, 0, -2, "", "", 0), proto.KeyState{Mode: proto.ModeFree}},
 				{
-					[]any{"foreign", int64(5), int64(0), int64(-2), "", "", int64(1), "hash", int64(5), int64(0), ""},
+					array("foreign", 5, 0, -2, "", "", 1, "hash", 5, 0, ""),
 					proto.KeyState{Mode: proto.ModeForeign, TTL: 5 * time.Millisecond, Type: "hash"},
 				},
 				{
-					[]any{
-						"read", int64(5), int64(4), int64(3), "writer", token[:8],
-						int64(2), "one", int64(5), int64(1), token[:8], "two", int64(-1), int64(0), "",
-						"write", "third", int64(6), int64(1), "read", "fourth", int64(7), int64(0),
-					},
+					array(
+						"read", 5, 4, 3, "writer", token[:8],
+						2, "one", 5, 1, token[:8], "two", -1, 0, "",
+						"write", "third", 6, 1, "read", "fourth", 7, 0,
+					),
 					proto.KeyState{
 						Mode: "read", TTL: 5 * time.Millisecond, Fence: 4,
 						Intent:  &proto.Holder{Stored: "writer", TTL: 3 * time.Millisecond, Since: at},
@@ -265,24 +283,24 @@ func readings() map[string]reading {
 				},
 			},
 			[]any{
-				"OK", nil, done, []any{}, []any{"free", int64(-2), int64(0), int64(-2), "", ""}, []any{"free", int64(-2), int64(0), int64(-2), "", "", "0"},
-				[]any{"free", int64(-2), "0", int64(-2), "", "", int64(0)}, []any{"free", "-2", int64(0), int64(-2), "", "", int64(0)},
-				[]any{int64(1), int64(-2), int64(0), int64(-2), "", "", int64(0)}, []any{"free", int64(-2), int64(0), "-2", "", "", int64(0)},
-				[]any{"free", int64(-2), int64(0), int64(-2), int64(0), "", int64(0)}, []any{"free", int64(-2), int64(0), int64(-2), "", int64(0), int64(0)},
-				[]any{"read", int64(5), int64(0), int64(-2), "", "", int64(1 << 60), "one", int64(5), int64(1), ""},
-				[]any{"read", int64(5), int64(0), int64(-2), "", "", int64(0), "write", "third", int64(6)},
-				[]any{"read", int64(5), int64(0), int64(-2), "", "", int64(0), "write", int64(3), int64(6), int64(1)},
+				"OK", nil, done, array(), array("free", -2, 0, -2, "", ""), array("free", -2, 0, -2, "", "", "0"),
+				array("free", -2, "0", -2, "", "", 0), array("free", "-2", 0, -2, "", "", 0),
+				array(1, -2, 0, -2, "", "", 0), array("free", -2, 0, "-2", "", "", 0),
+				array("free", -2, 0, -2, 0, "", 0), array("free", -2, 0, -2, "", 0, 0),
+				array("read", 5, 0, -2, "", "", 1<<60, "one", 5, 1, ""),
+				array("read", 5, 0, -2, "", "", 0, "write", "third", 6),
+				array("read", 5, 0, -2, "", "", 0, "write", 3, 6, 1),
 			},
 		},
 		"again": {
 			new(proto.Round), asks,
 			[]replied{
-				{[]any{int64(9)}, asking{9, map[int]time.Duration{}}},
-				{[]any{int64(9), int64(2), int64(3), int64(1), int64(-1)}, asking{9, map[int]time.Duration{0: 0, 1: 3 * time.Millisecond}}},
+				{array(9), asking{9, map[int]time.Duration{}}},
+				{array(9, 2, 3, 1, -1), asking{9, map[int]time.Duration{0: 0, 1: 3 * time.Millisecond}}},
 			},
 			[]any{
-				"OK", nil, int64(9), []any{}, []any{"9"}, []any{int64(0)}, []any{int64(-1)}, []any{int64(9), int64(1)}, []any{int64(9), int64(1), "1"},
-				[]any{int64(9), int64(0), int64(1)}, []any{int64(9), int64(3), int64(1)}, []any{int64(9), "1", int64(1)},
+				"OK", nil, int64(9), array(), array("9"), array(0), array(-1), array(9, 1), array(9, 1, "1"),
+				array(9, 0, 1), array(9, 3, 1), array(9, "1", 1),
 			},
 		},
 	}
@@ -337,13 +355,13 @@ func TestKindsOfReplies(t *testing.T) {
 		{reply: done, answer: true},
 		{reply: overtaken, answer: true, overtaken: true},
 		{reply: inTheWay(refused), answer: true, refused: true},
-		{reply: []any{refused}, answer: true, refused: true},
+		{reply: array(refused), answer: true, refused: true},
 		{reply: inTheWay(inLine), answer: true},
-		{reply: []any{done, "more"}, answer: true, more: true},
-		{reply: []any{done, "open"}, answer: true, open: true},
-		{reply: []any{"more"}},
-		{reply: []any{"open"}},
-		{reply: []any{}},
+		{reply: array(done, "more"), answer: true, more: true},
+		{reply: array(done, "open"), answer: true, open: true},
+		{reply: array("more")},
+		{reply: array("open")},
+		{reply: array()},
 		{reply: refused, answer: true},
 		{reply: "more"},
 		{reply: nil},
@@ -357,10 +375,10 @@ func TestKindsOfReplies(t *testing.T) {
 		}
 	}
 	for _, c := range []replied{
-		{[]any{done, "more"}, done},
-		{[]any{notYours, int64(1), "more"}, []any{notYours, int64(1)}},
+		{array(done, "more"), done},
+		{array(notYours, 1, "more"), array(notYours, 1)},
 		{done, done},
-		{[]any{done, "open"}, []any{done, "open"}},
+		{array(done, "open"), array(done, "open")},
 	} {
 		if rest, _ := proto.TakeMore(c.reply); !cmp.Equal(rest, c.want) {
 			t.Errorf("%v: %v is left, want %v", c.reply, rest, c.want)
@@ -378,18 +396,18 @@ func TestIsGiven(t *testing.T) {
 		given         bool
 	}{
 		"given":                     {reply: given, given: true},
-		"given, and messages":       {reply: []any{given, "message"}, given: true},
+		"given, and messages":       {reply: array(given, "message"), given: true},
 		"freed":                     {reply: done},
-		"freed, and messages":       {reply: []any{done, "message"}},
-		"nothing":                   {reply: []any{}},
+		"freed, and messages":       {reply: array(done, "message")},
+		"nothing":                   {reply: array()},
 		"no reply":                  {},
-		"fenced":                    {fenced: true, reply: []any{given, int64(30)}, want: proto.Numbers{First: 30, Last: 30}, given: true},
-		"a block":                   {fenced: true, block: true, reply: []any{given, int64(30)}, want: proto.Numbers{First: 30 - proto.Block, Last: 30}, given: true},
-		"fenced, without a number":  {fenced: true, reply: []any{given}},
-		"fenced, with a word":       {fenced: true, reply: []any{given, "30"}},
-		"fenced, with none":         {fenced: true, reply: []any{given, int64(0)}},
-		"fenced, freed":             {fenced: true, reply: []any{done, int64(30)}},
-		"a word in place of a code": {reply: []any{"2"}},
+		"fenced":                    {fenced: true, reply: array(given, 30), want: proto.Numbers{First: 30, Last: 30}, given: true},
+		"a block":                   {fenced: true, block: true, reply: array(given, 30), want: proto.Numbers{First: 30 - proto.Block, Last: 30}, given: true},
+		"fenced, without a number":  {fenced: true, reply: array(given)},
+		"fenced, with a word":       {fenced: true, reply: array(given, "30")},
+		"fenced, with none":         {fenced: true, reply: array(given, 0)},
+		"fenced, freed":             {fenced: true, reply: array(done, 30)},
+		"a word in place of a code": {reply: array("2")},
 	} {
 		r := filled(giving{proto.Release{Set: setOf(1, c.fenced, "a"), Value: &value}, &proto.Next{Value: &value, TTL: time.Minute, Block: c.block}})
 		its, is := r.IsGiven(c.reply)
@@ -404,7 +422,7 @@ func TestReleasedSparesOthers(t *testing.T) {
 	t.Parallel()
 	r := filled(&proto.Release{Set: setOf(3, false, "a", "b", "c"), Value: &value})
 	r.Prepare(&owners.Stamp{Spared: []int{1}})
-	missing, err := r.Released([]any{notYours, int64(2), int64(3)})
+	missing, err := r.Released(array(notYours, 2, 3))
 	if err != nil || !cmp.Equal(missing, []string{"c"}) || r.Spared() != 1 || !cmp.Equal(r.SparedKeys(), []string{"b"}) {
 		t.Errorf("%q, %v; spared %d: %q", missing, err, r.Spared(), r.SparedKeys())
 	}
