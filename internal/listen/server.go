@@ -196,15 +196,13 @@ func (s *server) unsubscribe(pubsub *redis.PubSub, names ...string) {
 
 // breakLocked ends the subscriptions: its waiters hear nothing any more, and are told why.
 func (s *server) breakLocked(err error) {
-	if s.broken {
-		return
-	}
 	s.broken = true
 	delete(s.hub.servers, s.source)
 	s.hub.hears.Store(int64(len(s.hub.servers)))
 	for _, c := range s.channels {
 		s.dropLocked(c, err)
 	}
+	clear(s.channels) // what the connection still brings is for nobody: its waiters may have others by then
 	if s.pubsub != nil {
 		pubsub := s.pubsub
 		s.hub.ended.Go(func() { _ = pubsub.Close() }) // it may wait for a goroutine that subscribes just now
