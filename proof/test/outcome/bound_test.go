@@ -176,6 +176,21 @@ func hangs(t *testing.T, w *world.World, m *stuckNetwork, where string, ttl, mos
 	}
 }
 
+// Who has waited in vain for a server does not wait for it once more, to leave the line there.
+func TestBoundIsTheEnd(t *testing.T) {
+	t.Parallel()
+	const read = 3 * time.Second
+	whileStuck(t, func(t *testing.T, w *world.World, m *stuckNetwork) {
+		m.sticks("read")
+		began := time.Now()
+		_, err := w.Client.Obtain(t.Context(), w.Keys("a"), time.Second, &redislock.Options{Queue: true, RetryStrategy: redislock.NoRetry()})
+		check.Is(t, err, redislock.ErrUnknownOutcome)
+		if took := time.Since(began); took != read {
+			t.Errorf("it took %v, want %v", took, read)
+		}
+	}, func(opt *redis.Options) { opt.ReadTimeout = read })
+}
+
 // After an attempt without an answer the strategy goes on, and nothing of such attempts is left.
 func TestBoundThenAgain(t *testing.T) {
 	t.Parallel()
