@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -258,5 +259,71 @@ func TestPollsNoMore(t *testing.T) {
 		}
 		check.NoError(t, lock.Release(t.Context()))
 		s.WantNoTrace(t, s.keys...)
+	})
+}
+
+// Who polls is given the keys by the Release of a lock that knew of nobody when it was obtained.
+func TestPollsForAPlainLock(t *testing.T) {
+	play(t, func(t *testing.T, s *scene) {
+		client := world.NewClient(t, s.RDB) // without hooks, so that it goes the short way if it can
+		lock := s.obtain(client, nil)
+		s.waits(t.Context(), client, polls("waiter"))
+		time.Sleep(every / 2)
+		began := time.Now()
+		check.NoError(t, lock.Release(t.Context()))
+		next := s.wants("waiter")
+		if took := time.Since(began); took != 0 {
+			t.Errorf("it was given the keys after %s, want at once", took)
+		}
+		check.NoError(t, next.Release(t.Context()))
+	})
+}
+
+// Who need not ask at first, because another one of the Client has the keys, has made an attempt.
+func TestPollsCountTheirAttempts(t *testing.T) {
+	play(t, func(t *testing.T, s *scene) {
+		s.obtain(s.Client, options("holder"))
+		s.waits(t.Context(), s.Client, polls("first"))
+		ctx, cancel := context.WithCancel(t.Context())
+		s.waits(ctx, s.Client, polls("second"))
+		cancel()
+		if err := s.ends("second"); !strings.Contains(err.Error(), "and 1 attempt:") {
+			t.Errorf("got %v, want 1 attempt", err)
+		}
+		s.Client.Close()
+		check.Is(t, s.ends("first"), redis.ErrClosed)
+	})
+}
+
+// Who was told of a fault when it asked goes on by itself, and stands in the way of nobody.
+func TestPollsAfterAFault(t *testing.T) {
+	play(t, func(t *testing.T, s *scene) {
+		lock := s.obtain(s.Client, options("holder"))
+		failing := false
+		s.RDB.AddHook(check.Around{Send: func(cmds []redis.Cmder, send func([]redis.Cmder) error) error {
+			if !failing {
+				return send(cmds)
+			}
+			for _, cmd := range cmds {
+				cmd.SetErr(world.Refusal("LOADING not yet"))
+			}
+			return cmds[0].Err()
+		}})
+		s.waits(t.Context(), s.Client, polls("first"))
+		failing = true
+		time.Sleep(10 * every)
+		failing = false
+		s.waits(t.Context(), s.Client, polls("second"))
+		time.Sleep(10*every + every/2)
+		began := time.Now()
+		check.NoError(t, lock.Release(t.Context()))
+		lock = s.wants("second")
+		if took := time.Since(began); took != 0 {
+			t.Errorf("the second was given the keys after %s, want at once", took)
+		}
+		time.Sleep(every)
+		check.NoError(t, lock.Release(t.Context()))
+		check.NoError(t, s.wants("first").Release(t.Context()))
+		s.WantFree(t, s.keys[0])
 	})
 }
