@@ -162,3 +162,37 @@ func TestQueueSubscriptionRefused(t *testing.T) {
 		})
 	})
 }
+
+// A waiter whose subscriptions lead elsewhere again and again subscribes when it asks, and not all the time.
+func TestQueueNeverHeard(t *testing.T) {
+	world.Bubble(t, func(t *testing.T, _ *world.World, _ *redistest.Mini, _ *world.Journal) {
+		const most = 200 // in ten minutes
+		var elsewhere atomic.Bool
+		var subscribed atomic.Int64
+		p := new(world.FakeServer)
+		p.Subscribe = func(_ int, channel string) string {
+			if subscribed.Add(1) > most {
+				return "" // so that time goes on
+			}
+			return world.Subscribed(channel)
+		}
+		p.Script = func(run check.Run) string {
+			switch {
+			case world.AsksFirst(run):
+				return world.HeldBySomebody
+			case elsewhere.Load():
+				return world.InPlace(1, 0)
+			}
+			return ":1\r\n"
+		}
+		elsewhere.Store(true)
+		turns := make(chan world.Turn, 1)
+		(&world.World{Client: world.NewClient(t, p.Client(t))}).Wait(t.Context(), turns, "waiter", []string{"k"}, nil)
+		time.Sleep(10 * time.Minute)
+		elsewhere.Store(false)
+		check.NoError(t, (<-turns).Lock.Release(t.Context()))
+		if got := subscribed.Load(); got < 10 || got > most {
+			t.Errorf("it has subscribed %d times in ten minutes, want at least 10 and at most %d", got, most)
+		}
+	})
+}
