@@ -327,3 +327,30 @@ func TestPollsAfterAFault(t *testing.T) {
 		s.WantFree(t, s.keys[0])
 	})
 }
+
+// A strategy that ends in the moment in which a Release gives the keys comes too late: the Obtain has them.
+func TestGivenWhileItsStrategyEnds(t *testing.T) {
+	play(t, func(t *testing.T, s *scene) {
+		lock := s.obtain(s.Client, options("holder"))
+		waits := 0
+		opt := &redislock.Options{Metadata: "rests", RetryStrategy: func() redislock.BackOff {
+			return backOff(func() time.Duration {
+				if waits++; waits == 1 {
+					return 3*every + every/2
+				}
+				check.NoError(t, lock.Release(t.Context()))
+				return -1
+			})
+		}}
+		s.waits(t.Context(), s.Client, opt)
+		s.waits(t.Context(), s.Client, polls("asks")) // in place of the other one, too
+		check.NoError(t, s.wants("rests").Release(t.Context()))
+		check.NoError(t, s.wants("asks").Release(t.Context()))
+		s.WantFree(t, s.keys[0])
+	})
+}
+
+// A backOff is a BackOff that is one function.
+type backOff func() time.Duration
+
+func (b backOff) NextBackOff() time.Duration { return b() }

@@ -40,6 +40,69 @@ func TestOneStands(t *testing.T) {
 	})
 }
 
+// The same where all have asked already, by the short way and at once, when they are refused.
+func TestOneStandsOfThoseWhoAskedAtOnce(t *testing.T) {
+	play(t, func(t *testing.T, s *scene) {
+		holder := s.obtain(s.other, options("holder"))
+		s.RDB.AddHook(check.Around{Before: func(redis.Cmder) { time.Sleep(time.Millisecond) }})
+		client := world.NewClient(t, s.RDB) // without hooks, so that it goes the short way
+		const most = 10
+		for i := range most {
+			go func() {
+				lock, err := client.Obtain(t.Context(), s.keys, world.Long, options(fmt.Sprint(i)))
+				s.turns <- world.Turn{Lock: lock, Err: err}
+			}()
+		}
+		time.Sleep(time.Second)
+		if line := s.line(); len(line) != 1 {
+			t.Errorf("%q stand in line, want one of them", line)
+		}
+		for range most {
+			check.NoError(t, holder.Release(t.Context()))
+			holder = s.wants("")
+		}
+		check.NoError(t, holder.Release(t.Context()))
+	})
+}
+
+// Who gives up returns as soon as it has left the line.
+func TestGivesUpAtOnce(t *testing.T) {
+	play(t, func(t *testing.T, s *scene) {
+		lock := s.obtain(s.other, options("holder"))
+		ctx, cancel := context.WithCancel(t.Context())
+		s.waits(ctx, s.Client, options("waiter"))
+		time.Sleep(time.Second)
+		began := time.Now()
+		cancel()
+		check.Is(t, s.ends("waiter"), context.Canceled)
+		if took := time.Since(began); took != 0 {
+			t.Errorf("it took %s", took)
+		}
+		s.wantLine()
+		check.NoError(t, lock.Release(t.Context()))
+	})
+}
+
+// A waiter whose messages are heard already, because others of its Client wait for other keys, enters its line with its first request.
+func TestEntersWhereMessagesAreHeard(t *testing.T) {
+	play(t, func(t *testing.T, s *scene) {
+		for i, most := range []int64{3, 1} {
+			s.keys = s.Keys(fmt.Sprint("k", i))
+			s.obtain(s.other, options("holder"))
+			before := s.sent.Load()
+			s.waits(t.Context(), s.Client, options("waiter"))
+			if got := s.sent.Load() - before; got > most {
+				t.Errorf("waiter %d has sent %d scripts, want at most %d", i, got, most)
+			}
+			s.wantLine("waiter")
+		}
+		s.Client.Close()
+		for range 2 {
+			check.Is(t, s.ends("waiter"), redis.ErrClosed)
+		}
+	})
+}
+
 // A turn within a Client takes one command: the Release gives the keys to the next, with its own value, ttl and number.
 func TestOneCommand(t *testing.T) {
 	for name, c := range map[string]struct {
