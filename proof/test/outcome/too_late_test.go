@@ -117,3 +117,30 @@ func TestAnswerAfterOneThatDidNotCome(t *testing.T) {
 		check.NoError(t, lock.Release(context.Background()))
 	})
 }
+
+// Who stands in line asks again if an answer came too late, but not for ever: a ttl may be too short for the way to the server.
+func TestAnswersAreAlwaysTooLate(t *testing.T) {
+	t.Parallel()
+	world.Bubble(t, func(t *testing.T, _ *world.World, _ *redistest.Mini, _ *world.Journal) {
+		const ttl = time.Second
+		asked := 0
+		p := &world.FakeServer{Script: func(run check.Run) string {
+			if world.AsksFirst(run) {
+				return world.HeldBySomebody
+			}
+			if world.StandsInLine(run) {
+				asked++
+				time.Sleep(ttl + ttl/10)
+			}
+			return ":1\r\n"
+		}}
+		client := world.NewClient(t, p.Client(t))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		_, err := client.Obtain(ctx, []string{"k"}, ttl, world.Queue())
+		check.Is(t, err, redislock.ErrNotObtained)
+		if ctx.Err() != nil || asked < 2 || asked > 10 {
+			t.Errorf("it has asked %d times, and ended with %v", asked, err)
+		}
+	})
+}
