@@ -53,3 +53,15 @@ func TestHoldAtLeastFromTheAnswer(t *testing.T) {
 		w.WantTTL(t, w.Key("a"), least-time.Second-10*time.Millisecond, least-time.Second)
 	})
 }
+
+// Keys that somebody has made persistent are held for as long as a lease may be.
+func TestTTLOfPersistentKeys(t *testing.T) {
+	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Minute, nil))
+		check.NoError(t, w.RDB.Persist(t.Context(), w.Key("a")).Err())
+		if ttl, err := lock.TTL(t.Context()); err != nil || ttl != 365*24*time.Hour {
+			t.Errorf("got %s and error %v", ttl, err)
+		}
+		check.NoError(t, lock.Release(t.Context()))
+	})
+}

@@ -134,3 +134,17 @@ func TestClientOfOneConnection(t *testing.T) {
 		}, t.Name()+":watched"))
 	})
 }
+
+// A Client that cannot ask the server itself says which of its options needs that.
+func TestUnfitToAskTheServer(t *testing.T) {
+	t.Parallel()
+	rdb := world.Replies(func() any { return int64(1) })
+	for name, option := range map[string]redislock.ClientOption{
+		"WithMinUptime": redislock.WithMinUptime(world.Long), "WithReplicas": redislock.WithReplicas(1),
+	} {
+		_, err := redislock.New(rdb, option).Obtain(t.Context(), []string{"k"}, world.Long, nil)
+		if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), ": "+name+" asks") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
