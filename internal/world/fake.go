@@ -2,6 +2,7 @@ package world
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -24,6 +25,8 @@ type FakeServer struct {
 	Script func(run check.Run) (reply string)
 	// Subscribe answers a SUBSCRIBE, on the n'th connection that sends one, from 1; nil: as a server does.
 	Subscribe func(n int, channel string) (reply string)
+	// Wait is the answer to a WAIT; "": it is that no replica has confirmed anything.
+	Wait string
 
 	mu    sync.Mutex
 	conns []net.Conn // that have subscribed
@@ -116,6 +119,8 @@ func (p *FakeServer) serve(conn net.Conn) {
 		switch strings.ToLower(args[0]) {
 		case "hello":
 			reply = "-ERR unknown command\r\n"
+		case "wait":
+			reply = cmp.Or(p.Wait, ":0\r\n")
 		case "subscribe":
 			reply = p.subscribes(conn, args[1])
 		case "evalsha", "eval":

@@ -68,3 +68,37 @@ func TestUnknownOutcomeIsLogged(t *testing.T) {
 		}
 	})
 }
+
+// What replicas have not confirmed is the reason, if the context ends before the next attempt, and not who was in the way before.
+func TestNotReplicatedBeforeTheEnd(t *testing.T) {
+	for answer, want := range map[string]string{"": "0 of 1 replica acknowledged", "-LOADING not yet\r\n": "LOADING"} {
+		t.Run(want, func(t *testing.T) {
+			world.Bubble(t, func(t *testing.T, _ *world.World, _ *redistest.Mini, _ *world.Journal) {
+				asked := 0
+				p := &world.FakeServer{Wait: answer, Script: func(check.Run) string {
+					if asked++; asked == 1 {
+						return world.HeldBySomebody
+					}
+					return ":1\r\n"
+				}}
+				client := world.NewClient(t, p.Client(t), redislock.WithReplicas(1))
+				ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+				defer cancel()
+				_, err := client.Obtain(ctx, []string{"k"}, time.Minute, &redislock.Options{RetryStrategy: redislock.LinearBackoff(10 * time.Second)})
+				check.Is(t, err, context.DeadlineExceeded, redislock.ErrNotReplicated)
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("got %v, want it to say %q", err, want)
+				}
+			})
+		})
+	}
+}
+
+// Keys that the server takes for those of several slots are a mistake of the caller, also where the Client could not know.
+func TestServerFindsSeveralSlots(t *testing.T) {
+	world.Bubble(t, func(t *testing.T, _ *world.World, _ *redistest.Mini, _ *world.Journal) {
+		p := &world.FakeServer{Script: func(check.Run) string { return "-CROSSSLOT Keys in request don't hash to the same slot\r\n" }}
+		_, err := world.NewClient(t, p.Client(t)).Obtain(t.Context(), []string{"a", "b"}, time.Minute, nil)
+		check.Is(t, err, redislock.ErrCrossSlot)
+	})
+}

@@ -328,6 +328,21 @@ func TestPollsAfterAFault(t *testing.T) {
 	})
 }
 
+// Nobody waits longer than the lease that is in the way lasts, whatever the strategy says.
+func TestPollsWhenTheLeaseIsOver(t *testing.T) {
+	play(t, func(t *testing.T, s *scene) {
+		const ttl = 10 * time.Second
+		check.Must[*redislock.Lock](t)(s.other.Obtain(t.Context(), s.keys, ttl, nil))
+		began := time.Now()
+		opt := &redislock.Options{RetryStrategy: redislock.LinearBackoff(time.Hour)}
+		lock := s.obtain(s.Client, opt)
+		if took := time.Since(began); took < ttl || took > ttl+time.Second {
+			t.Errorf("it took %s, want %s", took, ttl)
+		}
+		check.NoError(t, lock.Release(t.Context()))
+	})
+}
+
 // A strategy that ends in the moment in which a Release gives the keys comes too late: the Obtain has them.
 func TestGivenWhileItsStrategyEnds(t *testing.T) {
 	play(t, func(t *testing.T, s *scene) {
