@@ -299,9 +299,9 @@ func TestPollsCountTheirAttempts(t *testing.T) {
 func TestPollsAfterAFault(t *testing.T) {
 	play(t, func(t *testing.T, s *scene) {
 		lock := s.obtain(s.Client, options("holder"))
-		failing := false
+		var failing atomic.Bool
 		s.RDB.AddHook(check.Around{Send: func(cmds []redis.Cmder, send func([]redis.Cmder) error) error {
-			if !failing {
+			if !failing.Load() {
 				return send(cmds)
 			}
 			for _, cmd := range cmds {
@@ -310,9 +310,9 @@ func TestPollsAfterAFault(t *testing.T) {
 			return cmds[0].Err()
 		}})
 		s.waits(t.Context(), s.Client, polls("first"))
-		failing = true
+		failing.Store(true)
 		time.Sleep(10 * every)
-		failing = false
+		failing.Store(false)
 		s.waits(t.Context(), s.Client, polls("second"))
 		time.Sleep(10*every + every/2)
 		began := time.Now()

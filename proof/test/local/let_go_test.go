@@ -2,6 +2,7 @@ package local_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,16 +19,16 @@ func TestNobodyWaitsBehindAFault(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			world.Bubble(t, func(t *testing.T, _ *world.World, _ *redistest.Mini, _ *world.Journal) {
 				var first string // the id of the first waiter
-				isFaulty := false
+				var isFaulty atomic.Bool
 				p := &world.FakeServer{Script: func(run check.Run) string {
 					who, _ := run.Waiter()
 					switch {
-					case world.AsksFirst(run) && !isFaulty:
+					case world.AsksFirst(run) && !isFaulty.Load():
 						return world.HeldBySomebody
 					case first == "":
 						first = who
 						return world.InPlace(1, 1)
-					case who == first && isFaulty && !isDeaf:
+					case who == first && isFaulty.Load() && !isDeaf:
 						return fault
 					case who == first:
 						return world.InPlace(1, 1)
@@ -36,7 +37,7 @@ func TestNobodyWaitsBehindAFault(t *testing.T) {
 				}}
 				if isDeaf {
 					p.Subscribe = func(_ int, channel string) string {
-						if isFaulty {
+						if isFaulty.Load() {
 							return fault
 						}
 						return world.Subscribed(channel)
@@ -46,7 +47,7 @@ func TestNobodyWaitsBehindAFault(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				s.waits(ctx, s.Client, options("first"))
 				s.waits(t.Context(), s.Client, options("second"))
-				isFaulty = true
+				isFaulty.Store(true)
 				p.Cut()
 				began := time.Now()
 				lock := s.wants("second")
