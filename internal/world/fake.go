@@ -1,21 +1,18 @@
 package world
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
 // A FakeServer is a server in memory that answers what a test says; "" is no answer, for ever. It can be in a
@@ -87,7 +84,7 @@ func (p *FakeServer) Client(t *testing.T, mods ...func(*redis.Options)) *redis.C
 		Addr: "127.0.0.1:0", Protocol: 2, MaxRetries: -1,
 		Dialer: func(context.Context, string, string) (net.Conn, error) {
 			near, far := net.Pipe()
-			go p.serve(far)
+			go redistest.AnswerCommands(far, func(words []string) (string, bool) { return p.answers(far, words) })
 			return near, nil
 		},
 	}
@@ -99,66 +96,22 @@ func (p *FakeServer) Client(t *testing.T, mods ...func(*redis.Options)) *redis.C
 	return rdb
 }
 
-// serve answers one connection until its client closes it. A client may send many commands before it reads an answer.
-func (p *FakeServer) serve(conn net.Conn) {
-	defer func() { _ = conn.Close() }()
-	in := bufio.NewReader(conn)
-	out := make(chan string, 1024)
-	defer close(out)
-	go func() {
-		for reply := range out {
-			_, _ = io.WriteString(conn, reply) // if it fails, so does reading
-		}
-	}()
-	for {
-		args, err := readArgs(in)
-		if err != nil {
-			return
-		}
-		reply := "+OK\r\n"
-		switch strings.ToLower(args[0]) {
-		case "hello":
-			reply = "-ERR unknown command\r\n"
-		case "wait":
-			reply = cmp.Or(p.Wait, ":0\r\n")
-		case "subscribe":
-			reply = p.subscribes(conn, args[1])
-		case "evalsha", "eval":
-			p.turn()
-			reply = p.Script(check.RunOf(args...))
-			p.turn()
-			if reply == "" {
-				_, _ = io.Copy(io.Discard, in)
-				return
-			}
-		}
-		out <- reply
+// answers is the answer to a command that comes over a connection.
+func (p *FakeServer) answers(conn net.Conn, words []string) (reply string, answered bool) {
+	switch words[0] {
+	case "hello":
+		return "-ERR unknown command\r\n", true
+	case "wait":
+		return cmp.Or(p.Wait, ":0\r\n"), true
+	case "subscribe":
+		return p.subscribes(conn, words[1]), true
+	case "evalsha", "eval":
+		p.turn()
+		defer p.turn()
+		reply = p.Script(check.RunOf(words...))
+		return reply, reply != ""
 	}
-}
-
-// readArgs reads one command.
-func readArgs(in *bufio.Reader) ([]string, error) {
-	number := func() (int, error) {
-		line, err := in.ReadString('\n')
-		if err != nil {
-			return 0, err
-		}
-		return strconv.Atoi(strings.TrimSpace(line[1:]))
-	}
-	n, err := number()
-	args := make([]string, 0, max(n, 0))
-	for range n {
-		length, err := number()
-		if err != nil {
-			return nil, err
-		}
-		word := make([]byte, length+2)
-		if _, err := io.ReadFull(in, word); err != nil {
-			return nil, err
-		}
-		args = append(args, string(word[:length]))
-	}
-	return args, err
+	return "+OK\r\n", true
 }
 
 // StandsInLine reports whether a waiter has sent the script.

@@ -1,14 +1,12 @@
 package listen_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +16,7 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/listen"
+	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
@@ -61,29 +60,17 @@ func (p *pubsub) connect(ctx context.Context, _, _ string) (net.Conn, error) {
 	return near, nil
 }
 
-// serve answers one connection until it ends. A client may send many commands before it reads an answer.
+// serve answers one connection until it ends.
 func (p *pubsub) serve(conn net.Conn) {
-	in, out := bufio.NewReader(conn), make(chan string, 1024)
-	defer close(out)
-	go func() {
-		for reply := range out {
-			_, _ = io.WriteString(conn, reply) // if it fails, so does reading
+	redistest.AnswerCommands(conn, func(words []string) (reply string, answered bool) {
+		switch command := words[0]; {
+		case command == "hello":
+			return "-ERR unknown command\r\n", true
+		case strings.HasSuffix(command, "subscribe"):
+			return p.answers(conn, command, words[1:]), true
 		}
-	}()
-	for {
-		words, err := readCommand(in)
-		if err != nil {
-			break
-		}
-		reply := "+OK\r\n"
-		if command := words[0]; command == "hello" {
-			reply = "-ERR unknown command\r\n"
-		} else if strings.HasSuffix(command, "subscribe") {
-			reply = p.answers(conn, command, words[1:])
-		}
-		out <- reply
-	}
-	_ = conn.Close()
+		return "+OK\r\n", true
+	})
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.conns = slices.DeleteFunc(p.conns, func(each net.Conn) bool { return each == conn })
@@ -174,30 +161,6 @@ func (p *pubsub) wantOpen(t *testing.T, want int) {
 	if len(p.conns) != want {
 		t.Errorf("%d connections are open, want %d", len(p.conns), want)
 	}
-}
-
-// readCommand reads one command; its first word is in small letters.
-func readCommand(in *bufio.Reader) (words []string, err error) {
-	line, err := in.ReadString('\n')
-	if err != nil {
-		return nil, err
-	}
-	n, _ := strconv.Atoi(strings.TrimSpace(line[1:]))
-	for range n {
-		if _, err = in.ReadString('\n'); err != nil {
-			return nil, err
-		}
-		word, err := in.ReadString('\n') // no word has an end of line
-		if err != nil {
-			return nil, err
-		}
-		words = append(words, strings.TrimSpace(word))
-	}
-	if len(words) == 0 {
-		return nil, errors.New("no command")
-	}
-	words[0] = strings.ToLower(words[0])
-	return words, nil
 }
 
 // A shards is a client of several servers, which finds the one of a key as a Ring does.
