@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"testing"
 
 	"github.com/seed-14de3678/redislock/internal/check"
@@ -18,7 +17,7 @@ func TestRunExecutesInTerminal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t)
-			check.NoError(t, os.WriteFile(p.dir+"/command", []byte(tt.script), 0o700))
+			check.WriteProgram(t, p.dir+"/command", tt.script)
 			y := p.sh("-c", `$run $K -- $D/command; echo "status $?"; read y; echo "then $y"`)
 			terminal := y.inTerminal(t)
 			terminal.shows(tt.says)

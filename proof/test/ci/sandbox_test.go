@@ -109,7 +109,7 @@ func (b *sandbox) path(name string) string { return filepath.Join(b.dir, name) }
 func (b *sandbox) write(name, text string) {
 	b.t.Helper()
 	check.NoError(b.t, os.MkdirAll(filepath.Dir(b.path(name)), 0o700))
-	check.NoError(b.t, os.WriteFile(b.path(name), []byte(text), 0o700))
+	check.WriteProgram(b.t, b.path(name), text)
 }
 
 // without takes files away.

@@ -1,11 +1,11 @@
 package redistest_test
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -19,9 +19,7 @@ func TestStartProgram(t *testing.T) {
 	}
 	old := filepath.Join(t.TempDir(), "old-server")
 	script := "#!/bin/sh\ncase \"$*\" in *enable-debug-command*) echo unknown >&2; exit 1;; esac\nexec '" + program + "' \"$@\"\n"
-	if err := os.WriteFile(old, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check.WriteProgram(t, old, script)
 	s := redistest.StartProgram(t, "old", old, "--hz", "50")
 	if got := s.Client(t, once).ConfigGet(t.Context(), "hz").Val()["hz"]; got != "50" || s.Kind() != "old" {
 		t.Errorf("a server of kind %q has hz = %q, want old, and the extra argument's 50", s.Kind(), got)
