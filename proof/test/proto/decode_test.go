@@ -188,7 +188,7 @@ func TestRoundTripWithoutStamp(t *testing.T) {
 func TestBundle(t *testing.T) {
 	t.Parallel()
 	var take, free proto.Run
-	(&proto.Obtain{Set: setOf(2, false, "a", "b"), Value: &value, TTL: time.Minute}).Fill(&take)
+	(&proto.Obtain{Set: setOf(2, false, "a", "b"), Value: &value, TTL: time.Millisecond}).Fill(&take)
 	(&proto.Release{Set: setOf(1, false, "c"), Value: &value}).Fill(&free)
 	bundle := proto.Bundle()
 	args := bundle.Append([]any{"evalsha", bundle.Script.SHA()}, []*wire.Call{
@@ -196,7 +196,7 @@ func TestBundle(t *testing.T) {
 	})
 	words := decode.Words(args)
 	c, is := decode.Command(words...)
-	want := []decode.Plain{{Set: setOf(2, false, "a", "b"), Value: value, TTL: time.Minute}, {Set: setOf(1, false, "c"), Value: value}}
+	want := []decode.Plain{{Set: setOf(2, false, "a", "b"), Value: value, TTL: time.Millisecond}, {Set: setOf(1, false, "c"), Value: value}}
 	if diff := cmp.Diff(want, c.Batch); diff != "" || !is {
 		t.Errorf("%t (-want +got):\n%s", is, diff)
 	}
@@ -237,10 +237,12 @@ func TestRunsAreAlike(t *testing.T) {
 		run  *proto.Run
 		want bool
 	}{
-		"of another":      {obtain(nil, "none"), true},
-		"longer":          {obtain(func(q *proto.Obtain) { q.TTL = time.Hour }, "none"), false},
-		"of another set":  {obtain(func(q *proto.Obtain) { q.Set = setOf(1, false, "b") }, "none"), false},
-		"with its number": {obtain(nil, "closes"), false},
+		"of another":       {obtain(nil, "none"), true},
+		"longer":           {obtain(func(q *proto.Obtain) { q.TTL = time.Hour }, "none"), false},
+		"of another set":   {obtain(func(q *proto.Obtain) { q.Set = setOf(1, false, "b") }, "none"), false},
+		"with other lines": {obtain(func(q *proto.Obtain) { q.Set.Lines = []string{"another"} }, "none"), false},
+		"with an intent":   {obtain(func(q *proto.Obtain) { q.Declares, q.Intent = true, time.Second }, "none"), false},
+		"with its number":  {obtain(nil, "closes"), false},
 	} {
 		if got := first.IsLike(c.run); got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)

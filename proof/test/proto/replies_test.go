@@ -140,6 +140,7 @@ func readings() map[string]reading {
 			&proto.Obtain{Set: fenced, Value: &value, TTL: time.Minute}, answer,
 			[]replied{
 				{array(done, 30), proto.Answer{Code: proto.Done, Numbers: proto.Numbers{First: 30, Last: 30}}},
+				{array(done, 1), proto.Answer{Code: proto.Done, Numbers: proto.Numbers{First: 1, Last: 1}}},
 				late,
 				{inTheWay(refused), proto.Answer{Conflict: second}},
 			},
@@ -296,6 +297,7 @@ func readings() map[string]reading {
 			new(proto.Round), asks,
 			[]replied{
 				{array(9), asking{9, map[int]time.Duration{}}},
+				{array(1), asking{1, map[int]time.Duration{}}},
 				{array(9, 2, 3, 1, -1), asking{9, map[int]time.Duration{0: 0, 1: 3 * time.Millisecond}}},
 			},
 			[]any{
@@ -329,8 +331,12 @@ func TestReplies(t *testing.T) {
 			}
 		}
 		for _, reply := range c.strange {
-			if got, err := c.read(filled(c.request), reply); err == nil {
+			r := filled(c.request)
+			got, err := c.read(r, reply)
+			if err == nil {
 				t.Errorf("%s: %v is taken for a reply: %+v", name, reply, got)
+			} else if says := r.Garbled(reply).Error(); err.Error() != says && name != "inspect" { // the caller says of what that is
+				t.Errorf("%s: %v gives the error %q, want %q", name, reply, err, says)
 			}
 		}
 	}
@@ -339,7 +345,7 @@ func TestReplies(t *testing.T) {
 // An error about a reply says which script has sent it.
 func TestGarbled(t *testing.T) {
 	t.Parallel()
-	if err := filled(proto.Inspect{}).Garbled("OK"); !strings.Contains(err.Error(), "inspect") || !strings.Contains(err.Error(), "string") {
+	if err := filled(proto.Inspect{}).Garbled("OK"); !strings.Contains(err.Error(), "inspect") || !strings.Contains(err.Error(), "unexpected reply") || !strings.HasSuffix(err.Error(), "string") {
 		t.Error(err)
 	}
 }
@@ -436,6 +442,7 @@ func TestForeignFence(t *testing.T) {
 		"FOREIGNFENCE 2 hash":            "hash",
 		"FOREIGNFENCE 2 hash script: 07": "hash",
 		"FOREIGNFENCE 2":                 "",
+		"FOREIGNFENCE 1 set":             "set",
 		"FOREIGNFENCE 0 hash":            "",
 		"FOREIGNFENCE 3 hash":            "",
 		"FOREIGNFENCE b hash":            "",
@@ -443,7 +450,7 @@ func TestForeignFence(t *testing.T) {
 		"":                               "",
 	} {
 		name, kind, is := r.ForeignFence(said)
-		if kind != want || is != (want != "") || is != (name == slot.Beside("fence", "b")) {
+		if kind != want || is != (want != "") || is && name != slot.Beside("fence", map[string]string{"hash": "b", "set": "a"}[kind]) {
 			t.Errorf("%q: %q, %q, %t", said, name, kind, is)
 		}
 	}

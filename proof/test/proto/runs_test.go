@@ -97,8 +97,8 @@ func TestWhatIsSent(t *testing.T) {
 			}
 			continue
 		}
-		if got := says(t, r, &stamp); got != want {
-			t.Errorf("%s:\n%q, want\n%q", name, got, want)
+		if got := says(t, r, &stamp); got != want || name != "inspect" && r.Home() != "line:a" {
+			t.Errorf("%s, at home in %q:\n%q, want\n%q", name, r.Home(), got, want)
 		}
 		delete(all, name)
 	}
@@ -128,6 +128,7 @@ func TestStampsThatAreSent(t *testing.T) {
 		"numbered":                {take, owners.Stamp{Numbered: true, Name: mine}, "a b line:a line:b", "token|7|", false},
 		"by its id":               {take, owners.Stamp{Numbered: true, Name: owners.Name{ID: "id", Number: 7}}, "a b line:a line:b", "id|7|", false},
 		"closes in its lines":     {take, owners.Stamp{Numbered: true, Name: mine, Closes: earlier[:1]}, "a b line:a line:b", "token|7|token|7|4|", true},
+		"closes at home":          {take, owners.Stamp{Numbered: true, Name: mine, Closes: []*owners.Sent{{Name: mine, Home: "line:a"}}}, "a b line:a line:b", "token|7|token|7|3|", true},
 		"closes twice in one":     {take, owners.Stamp{Numbered: true, Name: mine, Closes: earlier}, "a b line:a line:b", "token|7|token|7|4|", true},
 		"closes elsewhere":        {take, owners.Stamp{Numbered: true, Name: mine, Closes: []*owners.Sent{{Name: mine, Home: "line:c"}}}, "a b line:a line:b line:c", "token|7|token|7|5|", true},
 		"closes with number 0":    {take, owners.Stamp{Numbered: true, Closes: earlier[:1]}, "a b line:a line:b", "token|0|token|0|4|", true},
@@ -146,6 +147,9 @@ func TestStampsThatAreSent(t *testing.T) {
 			stamped := ""
 			if len(args) > 3 {
 				stamped = args[3]
+			}
+			if c.alone != (len(args) > 2 && strings.Contains(args[2], "c")) {
+				t.Errorf("%s: the script is told to close: %q", name, args)
 			}
 			if strings.Join(keys, " ") != c.keys || stamped != c.stamped {
 				t.Errorf("%s: %q, stamped %q; want %q, %q", name, keys, stamped, c.keys, c.stamped)
@@ -359,6 +363,32 @@ func TestAllocationsOfRuns(t *testing.T) {
 			r.Prepare(c.stamp)
 		}); got != c.want {
 			t.Errorf("%s: %v allocations, want %v", name, got, c.want)
+		}
+	}
+}
+
+// Numbers are written with ten digits, and what is as short as can be is not taken for nothing.
+func TestNumbersThatAreSent(t *testing.T) {
+	t.Parallel()
+	var keys []string
+	for len(keys) < 101 {
+		keys = append(keys, strings.Repeat("k", 125)+strings.Repeat("l", len(keys)))
+	}
+	ms := time.Millisecond
+	for name, c := range map[string]struct {
+		request proto.Request
+		args    []string // some of them, from the second on
+	}{
+		"101 keys":     {&proto.Obtain{Set: setOf(101, false, keys...), Value: &value, TTL: ms}, []string{"1", "101"}},
+		"21 of 23":     {&proto.Obtain{Set: setOf(21, false, keys[:23]...), Value: &value, TTL: 1234 * ms, MinUptime: ms}, []string{"1234", "23|21|", "", "", "", "", "1"}},
+		"place":        {&proto.Release{Set: setOf(1, false, "a"), Value: &value, Waiter: "id", Place: proto.PlaceOf(123)}, []string{"", "", "", "", "id", "123"}},
+		"name of keys": {&proto.Obtain{Set: setOf(1, false, keys[0], keys[1]), Value: &value, TTL: ms, Waiter: &proto.Waiter{ID: "id", Channel: "c"}}, []string{"1", "2|1|", "", "id", "0", "wp-h|1|2|1|261|cw125:" + keys[0] + "r126:" + keys[1]}},
+	} {
+		r := filled(c.request)
+		r.Prepare(new(owners.Stamp))
+		_, args := wordsOf(r)
+		if !cmp.Equal(args[1:], c.args) || r.Takes() != (name != "place") {
+			t.Errorf("%s: %q, want %q", name, args[1:], c.args)
 		}
 	}
 }
