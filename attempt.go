@@ -64,7 +64,7 @@ func (o *obtaining) call(ctx context.Context, intent time.Duration) *call {
 		o.left.intents = true
 	}
 	q := proto.Obtain{
-		Set: w.set.names(), Value: &w.value, TTL: w.ttl, MinUptime: o.client.minUptime, Fresh: w.fresh,
+		Set: w.set.Set, Value: &w.value, TTL: w.ttl, MinUptime: o.client.minUptime, Fresh: w.fresh,
 		Intents: w.intents, Declares: w.declares, Intent: intent,
 		Block: o.client.local.NeedsBlock(o.behind),
 	}
@@ -84,7 +84,7 @@ func (o *obtaining) call(ctx context.Context, intent time.Duration) *call {
 	}
 	// Nobody else knows the token, so it holds nothing yet: what refuses it refuses every such token. If several want
 	// to write a key at most one of them gets it, so it is worth asking for one of them first.
-	c.Alike = !w.queues && !w.tokenKnown && !w.declares && w.set.reads() == 0
+	c.Alike = !w.queues && !w.tokenKnown && !w.declares && w.set.Reads() == 0
 	c.Repeats = !w.queues && o.asked.conflict != nil
 	c.Replicas = replicasFor(o.client.replicas, w.ttl)
 	return c
@@ -95,11 +95,11 @@ func (o *obtaining) send(ctx context.Context, r *call) wire.End {
 	conn, w := o.client.conn, &o.want
 	a := &o.lock().asker
 	r.isOf(a, cmp.Or(o.owner, a.owner.Load()))
-	if o.claim != nil && w.set.reads() > 0 {
+	if o.claim != nil && w.set.Reads() > 0 {
 		r.readsSince(o.claim)
 	}
 	o.asked.silent = false // that was the attempt before
-	return conn.Send(ctx, &r.Call, conn.Bound(w.ttl, len(w.set.keys)), o.asked.patience())
+	return conn.Send(ctx, &r.Call, conn.Bound(w.ttl, len(w.set.Keys)), o.asked.patience())
 }
 
 // gone abandons a call if it has no outcome, and returns why.
@@ -264,12 +264,12 @@ func (l *Lock) keepsFrom(o *obtaining) bool {
 	if !certain {
 		return false
 	}
-	writes := make(map[string]bool, len(mine.keys)) // by its keys
-	for i, key := range mine.keys {
-		writes[key] = i < mine.write
+	writes := make(map[string]bool, len(mine.Keys)) // by its keys
+	for i, key := range mine.Keys {
+		writes[key] = i < mine.Writes
 	}
-	for i, key := range o.want.set.keys {
-		if write, is := writes[key]; is && (write || i < o.want.set.write) {
+	for i, key := range o.want.set.Keys {
+		if write, is := writes[key]; is && (write || i < o.want.set.Writes) {
 			return true
 		}
 	}

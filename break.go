@@ -34,8 +34,8 @@ func (c *Client) Break(ctx context.Context, keys []string, reason string) ([]Hol
 	by := &asker{client: c, value: owners.NewID()}
 	r := new(call)
 	proto.Break{
-		Set: set.names(), Value: &by.value,
-		Channel: listen.NoticeChannel, Text: listen.Notice{Reason: reason, Keys: set.keys}.Text(),
+		Set: set.Set, Value: &by.value,
+		Channel: listen.NoticeChannel, Text: listen.Notice{Reason: reason, Keys: set.Keys}.Text(),
 	}.Fill(&r.run)
 	r.begins(ctx).isOf(by, nil)
 	switch {
@@ -67,7 +67,7 @@ func (c *Client) setToBreak(keys []string, reason string) (set keySet, err error
 	if err := c.placement.check(set); err != nil {
 		return set, err
 	}
-	set.fences = besides(nil, "fence", set.keys)
+	set.Fences = besides(nil, "fence", set.Keys)
 	return set, nil
 }
 
@@ -75,7 +75,7 @@ func (c *Client) setToBreak(keys []string, reason string) (set keySet, err error
 // guard in the line of the first key.
 func (c *Client) unknownBreak(ctx context.Context, by *asker, set keySet, reason string, err error) error {
 	home := set.as(0) // to read, so that no reader is looked through for its token
-	home.keys, home.lines, home.fences = home.keys[:1], home.lines[:1], nil
+	home.Keys, home.Lines, home.Fences = home.Keys[:1], home.Lines[:1], nil
 	left := c.newCleanup(home, by, owners.GuardLife)
 	left.closes = true
 	left.start()
@@ -147,7 +147,7 @@ type hearing struct {
 // listenLocked begins to hear of Breaks.
 func (w *watch) listenLocked() {
 	w.hears = &hearing{}
-	w.hears.Key, w.hears.Hear = w.lock.set.keys[0], w.hear
+	w.hears.Key, w.hears.Hear = w.lock.set.Keys[0], w.hear
 	w.lock.client.hub.Listen(&w.hears.Listener)
 }
 
@@ -155,7 +155,7 @@ func (w *watch) listenLocked() {
 func (w *watch) hear(n listen.Notice) {
 	l := w.lock
 	l.mu.Lock()
-	if l.state != held || !n.Concerns(l.set.keys) {
+	if l.state != held || !n.Concerns(l.set.Keys) {
 		l.mu.Unlock()
 		return
 	}

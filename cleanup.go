@@ -73,9 +73,9 @@ func (o *cleanup) Run(at clock.Moment) {
 
 	r := new(call)
 	q := proto.Release{
-		Set: o.set.names(), Value: &o.of.value, Waiter: o.waiter, Place: o.place, Keep: o.keep,
+		Set: o.set.Set, Value: &o.of.value, Waiter: o.waiter, Place: o.place, Keep: o.keep,
 		// A key without its value was not locked by what it clears up.
-		Looks: o.set.reads() > 0,
+		Looks: o.set.Reads() > 0,
 	}
 	q.Fill(&r.run)
 	r.begins(context.Background()).isOf(o.of, o.owner)

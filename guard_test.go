@@ -53,13 +53,13 @@ func (d manual) call(what string, keys ...string) *call {
 	c := new(call)
 	switch what {
 	case "obtain":
-		(&proto.Obtain{Set: set.names(), Value: &manualValue, TTL: time.Second}).Fill(&c.run)
+		(&proto.Obtain{Set: set.Set, Value: &manualValue, TTL: time.Second}).Fill(&c.run)
 	case "release":
-		(&proto.Release{Set: set.names(), Value: &manualValue}).Fill(&c.run)
+		(&proto.Release{Set: set.Set, Value: &manualValue}).Fill(&c.run)
 	case "downgrade":
-		proto.Convert{Set: set.as(0).names(), Value: &manualValue, TTL: time.Second}.Fill(&c.run)
+		proto.Convert{Set: set.as(0).Set, Value: &manualValue, TTL: time.Second}.Fill(&c.run)
 	default:
-		proto.Refresh{Set: set.names(), Value: &manualValue, TTL: time.Second, NeverShortens: what == "lengthen"}.Fill(&c.run)
+		proto.Refresh{Set: set.Set, Value: &manualValue, TTL: time.Second, NeverShortens: what == "lengthen"}.Fill(&c.run)
 	}
 	c.begins(d.t.Context()).isOf(d.by, d.owner)
 	return c

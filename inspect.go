@@ -125,7 +125,7 @@ func (c *Client) Inspect(ctx context.Context, keys []string) ([]KeyState, error)
 
 // inspected waits for the answer about one key.
 func (c *Client) inspected(ctx context.Context, r *call) (KeyState, error) {
-	set := keySet{keys: r.run.Keys(), cut: len(c.prefix)}
+	set := keySet{Set: proto.Set{Keys: r.run.Keys()}, cut: len(c.prefix)}
 	if !c.conn.Await(ctx, &r.Call, 0) && r.Abandon(nil) {
 		return KeyState{}, interrupted(ctx, "inspect", set)
 	}

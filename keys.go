@@ -23,50 +23,47 @@ type Set struct {
 // named them. It never changes after it is made. It has the names of the keys in Redis, with the prefix of their
 // Client; callers see them without it.
 type keySet struct {
-	keys   []string
-	cut    int      // length of the prefix
-	lines  []string // the lines beside the keys
-	fences []string // where their fencing numbers are; nil if they have none
-	write  int      // how many of them are write keys
+	proto.Set
+	cut int // length of the prefix
 }
 
 // newKeySet copies the keys, as callers name them, and drops the repeated ones; a key in both lists is a
 // write key. Few names may go into room.
 func (s *settings) newKeySet(of Set, room []string) (keySet, error) {
-	set := keySet{keys: room, cut: len(s.prefix)}
+	set := keySet{Set: proto.Set{Keys: room}, cut: len(s.prefix)}
 	if n := 2 * (len(of.Write) + len(of.Read)); cap(room) < n {
-		set.keys = make([]string, 0, n) // the lines are behind the keys
+		set.Keys = make([]string, 0, n) // the lines are behind the keys
 	}
 	var seen map[string]struct{}
-	if cap(set.keys) > 32 {
-		seen = make(map[string]struct{}, cap(set.keys)/2)
+	if cap(set.Keys) > 32 {
+		seen = make(map[string]struct{}, cap(set.Keys)/2)
 	}
 	for _, key := range of.Write {
 		set.add(key, seen)
 	}
-	set.write = len(set.keys)
+	set.Writes = len(set.Keys)
 	for _, key := range of.Read {
 		set.add(key, seen)
 	}
 	switch {
-	case len(set.keys) == 0:
+	case len(set.Keys) == 0:
 		return set, invalid("keys", "the set is empty")
-	case len(set.keys) > s.maxKeys:
-		return set, invalid("keys", "the set has %d keys, the limit is %d (see WithMaxKeys)", len(set.keys), s.maxKeys)
+	case len(set.Keys) > s.maxKeys:
+		return set, invalid("keys", "the set has %d keys, the limit is %d (see WithMaxKeys)", len(set.Keys), s.maxKeys)
 	}
-	for i, key := range set.keys {
+	for i, key := range set.Keys {
 		if key == "" {
 			return set, invalid("keys", "key %d of the set is empty", i)
 		}
 		if s.prefix != "" {
-			set.keys[i] = s.prefix + key
+			set.Keys[i] = s.prefix + key
 		}
 	}
-	n := len(set.keys)
-	for _, key := range set.keys[:n:n] {
-		set.keys = append(set.keys, lineOf(key))
+	n := len(set.Keys)
+	for _, key := range set.Keys[:n:n] {
+		set.Keys = append(set.Keys, lineOf(key))
 	}
-	set.keys, set.lines = set.keys[:n:n], set.keys[n:]
+	set.Keys, set.Lines = set.Keys[:n:n], set.Keys[n:]
 	return set, nil
 }
 
@@ -78,35 +75,27 @@ func (s *keySet) add(key string, seen map[string]struct{}) {
 			return
 		}
 		seen[key] = struct{}{}
-	} else if slices.Contains(s.keys, key) {
+	} else if slices.Contains(s.Keys, key) {
 		return
 	}
-	s.keys = append(s.keys, key)
+	s.Keys = append(s.Keys, key)
 }
-
-// reads reports how many read keys the set has.
-func (s keySet) reads() int { return len(s.keys) - s.write }
 
 // mode is what the set as a whole counts as in events: write if any key is.
 func (s keySet) mode() Mode {
-	if s.write == 0 && len(s.keys) > 0 {
+	if s.Writes == 0 && len(s.Keys) > 0 {
 		return ModeRead
 	}
 	return ModeWrite
 }
 
 // shown returns the keys as callers name them, not to be changed.
-func (s keySet) shown() []string { return withoutPrefix(s.keys, s.cut) }
+func (s keySet) shown() []string { return withoutPrefix(s.Keys, s.cut) }
 
 // as gives the same keys other modes: the first write of them are write keys, or all if they are fewer.
 func (s keySet) as(write int) keySet {
-	s.write = min(write, len(s.keys))
+	s.Writes = min(write, len(s.Keys))
 	return s
-}
-
-// names are the names that requests have of the set.
-func (s keySet) names() proto.Set {
-	return proto.Set{Keys: s.keys, Writes: s.write, Lines: s.lines[:len(s.lines):len(s.lines)], Fences: s.fences}
 }
 
 // split takes some of the keys, as callers name them, out of the set.
@@ -116,18 +105,18 @@ func (s keySet) split(keys []string) (part, rest keySet, err error) {
 		wanted[key] = true
 	}
 	part.cut, rest.cut = s.cut, s.cut
-	for i, key := range s.keys {
+	for i, key := range s.Keys {
 		to := &rest
 		if wanted[key[s.cut:]] {
 			to = &part
 			delete(wanted, key[s.cut:])
 		}
-		to.keys, to.lines = append(to.keys, key), append(to.lines, s.lines[i])
-		if s.fences != nil {
-			to.fences = append(to.fences, s.fences[i])
+		to.Keys, to.Lines = append(to.Keys, key), append(to.Lines, s.Lines[i])
+		if s.IsFenced() {
+			to.Fences = append(to.Fences, s.Fences[i])
 		}
-		if i < s.write {
-			to.write++
+		if i < s.Writes {
+			to.Writes++
 		}
 	}
 	for _, key := range keys {
@@ -140,10 +129,10 @@ func (s keySet) split(keys []string) (part, rest keySet, err error) {
 
 // String names the set in errors: its first key, and the number of others.
 func (s keySet) String() string {
-	if len(s.keys) == 1 {
-		return strconv.Quote(s.keys[0][s.cut:])
+	if len(s.Keys) == 1 {
+		return strconv.Quote(s.Keys[0][s.cut:])
 	}
-	return fmt.Sprintf("%q and %d more", s.keys[0][s.cut:], len(s.keys)-1)
+	return fmt.Sprintf("%q and %d more", s.Keys[0][s.cut:], len(s.Keys)-1)
 }
 
 // mostLogged is how many keys of a set are named in the log.
@@ -151,9 +140,9 @@ const mostLogged = 20
 
 // logged is what the log says of a set: its keys as a list, how many more there are, and then what else is given.
 func (s keySet) logged(what ...any) []any {
-	shown := s.keys[:min(len(s.keys), mostLogged)]
+	shown := s.Keys[:min(len(s.Keys), mostLogged)]
 	args := []any{"keys", slices.Clone(withoutPrefix(shown, s.cut))}
-	if more := len(s.keys) - len(shown); more > 0 {
+	if more := len(s.Keys) - len(shown); more > 0 {
 		args = append(args, "more_keys", more)
 	}
 	return append(args, what...)
@@ -197,13 +186,13 @@ func placementOf(conn *wire.Conn) placement {
 
 // check reports ErrCrossSlot, with two keys that disagree, if the set cannot live in one place.
 func (p placement) check(set keySet) error {
-	if p == anywhere || len(set.keys) < 2 {
+	if p == anywhere || len(set.Keys) < 2 {
 		return nil
 	}
-	first := set.keys[0]
+	first := set.Keys[0]
 	tag := slot.Tag(first)
 	home := slot.Of(first)
-	for _, key := range set.keys[1:] {
+	for _, key := range set.Keys[1:] {
 		switch {
 		case slot.Tag(key) == tag && (p != byBraces || slot.IsTagged(first) && slot.IsTagged(key)):
 		case p == byTag, p == byBraces:

@@ -78,7 +78,7 @@ func (l *Lock) convert(ctx context.Context, name string, write int) error {
 	}
 	op.call = func(set keySet) *call {
 		r := new(call)
-		q := proto.Convert{Set: set.as(write).names(), Value: &l.value, TTL: op.ttl, Keeps: op.keeps}
+		q := proto.Convert{Set: set.as(write).Set, Value: &l.value, TTL: op.ttl, Keeps: op.keeps}
 		q.Fill(&r.run)
 		return r.begins(ctx)
 	}
@@ -249,7 +249,7 @@ func (l *Lock) overtaken(r *call, op *leasing, err error) (redo bool, _ error) {
 	switch ended := l.endedLocked(); {
 	case ended != nil:
 		return false, about(op.name, l.set, ended)
-	case len(l.set.keys) < len(r.run.Keys()): // by its own ReleaseKeys
+	case len(l.set.Keys) < len(r.run.Keys()): // by its own ReleaseKeys
 	case drops:
 		op.drop()
 		return false, nil
@@ -288,7 +288,7 @@ func (r *call) undone() bool {
 // refreshing prepares a new lease of ttl for a set.
 func (l *Lock) refreshing(ctx context.Context, set keySet, ttl time.Duration, neverShortens bool) *call {
 	r := new(call)
-	proto.Refresh{Set: set.names(), Value: &l.value, TTL: ttl, NeverShortens: neverShortens}.Fill(&r.run)
+	proto.Refresh{Set: set.Set, Value: &l.value, TTL: ttl, NeverShortens: neverShortens}.Fill(&r.run)
 	return r.begins(ctx)
 }
 
@@ -312,7 +312,7 @@ func (l *Lock) RaiseFence(ctx context.Context, number int64) error {
 func (l *Lock) raise(ctx context.Context, number int64) (redo bool, err error) {
 	l.mu.Lock()
 	set, ttl := l.set, l.lease.TTL
-	if err = l.endedLocked(); set.fences == nil {
+	if err = l.endedLocked(); !set.IsFenced() {
 		err = errors.New("the lock was obtained without Fenced")
 	}
 	l.mu.Unlock()
@@ -322,7 +322,7 @@ func (l *Lock) raise(ctx context.Context, number int64) (redo bool, err error) {
 	owner := l.ownerNow()
 	defer owner.Done(l.token())
 	r := new(call)
-	proto.Raise{Set: set.names(), Value: &l.value, TTL: ttl, Number: number}.Fill(&r.run)
+	proto.Raise{Set: set.Set, Value: &l.value, TTL: ttl, Number: number}.Fill(&r.run)
 	r.begins(ctx).isOf(&l.asker, owner)
 	r.Replicas = replicasFor(l.client.replicas, ttl)
 	if err := l.client.ask(ctx, r, "raise fence", set, patience); err != nil {

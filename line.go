@@ -53,8 +53,8 @@ type standing struct {
 // enter prepares a standing to stand in Redis.
 func (s *standing) enter(hub *listen.Hub, set keySet, owner *owners.Owner) {
 	id := owners.NewID() // not the one of the lock: others read it
-	s.waiter, s.sharded = hub.NewWaiter(id, set.keys), hub.Sharded()
-	s.waiter.Owner, s.seat = owner, rounds.Seat{Waiter: s.waiter, Keys: set.keys, Lines: set.lines}
+	s.waiter, s.sharded = hub.NewWaiter(id, set.Keys), hub.Sharded()
+	s.waiter.Owner, s.seat = owner, rounds.Seat{Waiter: s.waiter, Keys: set.Keys, Lines: set.Lines}
 }
 
 // stand asks, and waits in line if it has to, until it has the lock or ctx ends, which may be by Options.Wait. Before that it

@@ -24,7 +24,7 @@ import (
 // than its keys, if it counts on keys that it has, or if it waits for a lock under which it runs.
 func (o *obtaining) isLocal() bool {
 	w, ctx := &o.want, o.caller
-	if w.tokenKnown || w.set.write == 0 || o.client.asksServer() || wire.IsStaying(ctx) || pace.IsStep(ctx) {
+	if w.tokenKnown || w.set.Writes == 0 || o.client.asksServer() || wire.IsStaying(ctx) || pace.IsStep(ctx) {
 		return false
 	}
 	if _, has := inctx.LookupCaller(ctx); has {
@@ -40,12 +40,12 @@ func (o *obtaining) isLocal() bool {
 
 // lineKey tells apart sets of which a lock of one cannot be given to an Obtain of another.
 func lineKey(set keySet) local.Key {
-	key := local.Key{First: set.keys[0], Write: set.write}
+	key := local.Key{First: set.Keys[0], Write: set.Writes}
 	var rest []byte
-	if set.fences != nil {
+	if set.IsFenced() {
 		rest = append(rest, 'f')
 	}
-	for _, key := range set.keys[1:] {
+	for _, key := range set.Keys[1:] {
 		rest = strconv.AppendInt(append(rest, '|'), int64(len(key)), 10)
 		rest = append(append(rest, ':'), key...)
 	}
@@ -94,8 +94,8 @@ func (o *obtaining) sheds() {
 		return
 	}
 	set := &o.want.set
-	names := slices.Concat(set.keys, set.lines) // they may be in the lock
-	set.keys, set.lines, o.made = names[:len(set.keys):len(set.keys)], names[len(set.keys):], nil
+	names := slices.Concat(set.Keys, set.Lines) // they may be in the lock
+	set.Keys, set.Lines, o.made = names[:len(set.Keys):len(set.Keys)], names[len(set.Keys):], nil
 }
 
 // listenHere waits until an obtaining that waits for others of its Client is to ask, or is due. It returns the lock if a Release
@@ -191,7 +191,7 @@ func (o *obtaining) mayBeGiven() {
 	owner := a.sureOwner()
 	defer owner.Done(a.token())
 	set := o.want.set
-	owner.Abandon(&owners.Note{Owner: owner, By: o.client.conn, Keys: set.keys, Home: set.lines[0], Effect: owners.Takes}, true)
+	owner.Abandon(&owners.Note{Owner: owner, By: o.client.conn, Keys: set.Keys, Home: set.Lines[0], Effect: owners.Takes}, true)
 }
 
 // conflictHere is what is known in this Client to be in the way of an obtaining, since it waits; nil if nothing is.
@@ -205,7 +205,7 @@ func (o *obtaining) conflictHere() *ConflictError {
 			return nil // its Release is under way
 		}
 		set := o.want.set
-		return &ConflictError{Key: set.keys[0][set.cut:], Mode: ModeWrite, Metadata: l.Metadata(), TTL: left}
+		return &ConflictError{Key: set.Keys[0][set.cut:], Mode: ModeWrite, Metadata: l.Metadata(), TTL: left}
 	}
 	conflict, _ := seen.(*ConflictError)
 	return conflict
@@ -254,7 +254,7 @@ func (w *want) alike() alike {
 func (o *obtaining) takeOver(h *hold) (*Lock, error) {
 	l := &Lock{asker: asker{client: o.client, value: h.value}, label: o.label}
 	l.set, l.lease, l.numbers = h.set, h.lease, h.numbers
-	if h.set.fences != nil {
+	if h.set.IsFenced() {
 		l.numbers.First++
 	}
 	at := clock.Now()
@@ -298,7 +298,7 @@ type hold struct {
 // request but renewals has changed it, nobody else knows its token, and there is a fencing number for the next lock.
 func (l *Lock) holdLocked(ctx context.Context) *hold {
 	if l.line == nil || l.state != held || l.keep != (clock.Moment{}) || l.lease.Changes > 0 ||
-		l.set.fences != nil && l.numbers.First >= l.numbers.Last ||
+		l.set.IsFenced() && l.numbers.First >= l.numbers.Last ||
 		l.lease.Left(clock.Now()) < l.lease.TTL/2 || l.tokenKnown.Load() || l.owner.Load() != nil || pace.IsGivingBack(ctx) {
 		return nil
 	}

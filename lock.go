@@ -83,7 +83,7 @@ func (l *Lock) Token() string {
 		return ""
 	}
 	l.mu.Lock()
-	keys, line := l.set.keys, l.line
+	keys, line := l.set.Keys, l.line
 	l.mu.Unlock()
 	line.Touch(l) // what others know must not be somebody else's
 	l.mu.Lock()
@@ -109,7 +109,7 @@ func (l *Lock) show(keys []string) {
 	var freed []string // by ReleaseKeys, when there was no claim to reduce
 	l.mu.Lock()
 	if l.claim == nil && l.state == held {
-		freed = owners.Without(keys, l.set.keys)
+		freed = owners.Without(keys, l.set.Keys)
 		l.claim, mine = mine, nil
 	}
 	l.owner.Store(owner)
@@ -185,7 +185,7 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 		return 0, fmt.Errorf("redislock: ttl %s: %w", set, errReleased)
 	}
 	r := new(call)
-	proto.TTL{Set: set.names(), Value: &l.value, Known: known}.Fill(&r.run)
+	proto.TTL{Set: set.Set, Value: &l.value, Known: known}.Fill(&r.run)
 	if err := l.client.ask(ctx, r.begins(ctx), "ttl", set, 0); err != nil {
 		return 0, err
 	}
@@ -196,7 +196,7 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 		return maxTTL, nil
 	case ours:
 		return ttl, nil
-	case len(l.snapshot().keys) < len(set.keys):
+	case len(l.snapshot().Keys) < len(set.Keys):
 		return l.TTL(ctx) // of the keys that ReleaseKeys has left in the set
 	default:
 		return 0, fmt.Errorf("redislock: ttl %s: %w", set, ErrLockNotHeld)
@@ -262,7 +262,7 @@ func (l *Lock) shown() shown.Lock {
 	set, state, its := l.set, l.state, l.lease
 	l.mu.Unlock()
 	keys := set.shown()
-	of := shown.Lock{Write: keys[:set.write], Read: keys[set.write:], Until: its.Deadline.Time()}
+	of := shown.Lock{Write: keys[:set.Writes], Read: keys[set.Writes:], Until: its.Deadline.Time()}
 	if its.Obtained == (clock.Moment{}) {
 		of = shown.Lock{Unknown: keys, Until: of.Until}
 	}

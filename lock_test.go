@@ -242,18 +242,18 @@ func TestKeySet(t *testing.T) {
 		}
 		set, err := (&settings{maxKeys: n}).newKeySet(Set{Write: append(keys[1:], keys[1]), Read: keys}, nil)
 		want := append(keys[1:len(keys):len(keys)], keys[0])
-		if err != nil || !slices.Equal(set.keys, want) || set.reads() != 1 {
-			t.Fatalf("got the keys %q, %d of them to read, and error %v, want %q", set.keys, set.reads(), err, want)
+		if err != nil || !slices.Equal(set.Keys, want) || set.Reads() != 1 {
+			t.Fatalf("got the keys %q, %d of them to read, and error %v, want %q", set.Keys, set.Reads(), err, want)
 		}
-		set.fences = besides(nil, "fence", set.keys)
+		set.Fences = besides(nil, "fence", set.Keys)
 		part, rest, err := set.split([]string{"2", "0"})
 		for _, s := range []keySet{part, rest} {
-			if !slices.Equal(s.lines, besides(nil, "line", s.keys)) || !slices.Equal(s.fences, besides(nil, "fence", s.keys)) {
-				t.Errorf("the keys %q have the lines %q and the numbers at %q", s.keys, s.lines, s.fences)
+			if !slices.Equal(s.Lines, besides(nil, "line", s.Keys)) || !slices.Equal(s.Fences, besides(nil, "fence", s.Keys)) {
+				t.Errorf("the keys %q have the lines %q and the numbers at %q", s.Keys, s.Lines, s.Fences)
 			}
 		}
-		if err != nil || len(part.keys) != 2 || part.reads() != 1 || len(rest.keys) != n-2 || rest.reads() != 0 {
-			t.Errorf("got the part %q, the rest %q and error %v", part.keys, rest.keys, err)
+		if err != nil || len(part.Keys) != 2 || part.Reads() != 1 || len(rest.Keys) != n-2 || rest.Reads() != 0 {
+			t.Errorf("got the part %q, the rest %q and error %v", part.Keys, rest.Keys, err)
 		}
 		if _, _, err := set.split([]string{"0", "none"}); err == nil || err.Error() != `invalid keys: "none" is not in the set` {
 			t.Errorf("got error %v for a key that is not in the set", err)

@@ -84,7 +84,7 @@ func (c *Client) obtainLong(ctx context.Context, token string, set Set, ttl time
 		defer o.owner.Done(token)
 		o.lock().owner.Store(o.owner)
 		o.lock().tokenKnown.Store(true)
-		o.claim = o.owner.Stake(c.conn, o.want.set.keys, nil)
+		o.claim = o.owner.Stake(c.conn, o.want.set.Keys, nil)
 	}
 	if o.want.queues = o.want.queues && c.hub.Begin(); o.want.queues { // otherwise the Client was closed meanwhile
 		c.inLine.Add(1)
@@ -121,7 +121,7 @@ func (o *obtaining) end(lock *Lock, err error) {
 	switch {
 	case err == nil && o.claim != nil:
 		lock.stakes(o.claim)
-		o.client.hub.AskAgain(o.want.set.keys, o.owner)
+		o.client.hub.AskAgain(o.want.set.Keys, o.owner)
 	case err != nil:
 		o.owner.Drop(o.claim)
 		o.clearUp()
@@ -216,7 +216,7 @@ func (o *obtaining) wants(ctx context.Context, token string, set Set, ttl time.D
 	w.wait, w.passOn = opt.Wait, opt.PassOn
 	w.watchdog, w.fenced, w.queues = opt.Watchdog, opt.Fenced, opt.Queue
 	w.holdAtLeast = opt.HoldAtLeast
-	w.declares = opt.Intent && w.set.write > 0 && !opt.Queue
+	w.declares = opt.Intent && w.set.Writes > 0 && !opt.Queue
 	w.nameBeside()
 	o.label = c.newLabel(opt)
 	return nil
@@ -224,13 +224,13 @@ func (o *obtaining) wants(ctx context.Context, token string, set Set, ttl time.D
 
 // nameBeside names the keys that stand beside the lock keys.
 func (w *want) nameBeside() {
-	keys, write := w.set.keys, w.set.write
+	keys, write := w.set.Keys, w.set.Writes
 	w.intents = besides(nil, "intent", keys[write:])
 	if w.declares {
 		w.intents = besides(w.intents, "intent", keys[:write])
 	}
 	if w.fenced {
-		w.set.fences = besides(nil, "fence", keys)
+		w.set.Fences = besides(nil, "fence", keys)
 	}
 }
 
@@ -258,11 +258,11 @@ func (o *obtaining) cleanUp() *cleanup {
 	set := o.want.set
 	if o.left.intents {
 		if !o.left.keys() { // then another lock holds what the token has of them
-			set.keys, set.lines = nil, nil
+			set.Keys, set.Lines = nil, nil
 		}
 		// Nobody waits for an intent, so it stands for its own line.
-		set.keys, set.lines = slices.Concat(set.keys, o.want.intents), slices.Concat(set.lines, o.want.intents)
-		set.fences = nil // they would be of all those keys; a number is forgotten with its lease
+		set.Keys, set.Lines = slices.Concat(set.Keys, o.want.intents), slices.Concat(set.Lines, o.want.intents)
+		set.Fences = nil // they would be of all those keys; a number is forgotten with its lease
 	}
 	left := o.client.newCleanup(set, &o.lock().asker, o.want.ttl)
 	if o.line != nil && o.line.waiter != nil {

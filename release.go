@@ -177,7 +177,7 @@ func (l *Lock) takeOut(keys []string) (p part, all bool, err error) {
 		return p, false, fmt.Errorf("%s: %w", l.set, err)
 	}
 	freed, rest, err := l.set.split(keys)
-	if err != nil || len(rest.keys) == 0 {
+	if err != nil || len(rest.Keys) == 0 {
 		return p, err == nil, err
 	}
 	l.set = rest
@@ -189,7 +189,7 @@ func (l *Lock) takeOut(keys []string) (p part, all bool, err error) {
 // carrying is how a Release of the part may give its keys to the next Obtain of the Client. It gives them as they are: after an
 // Upgrade they are not what the others in the line want.
 func (p part) carrying(l *Lock) carrying {
-	if !p.whole || p.keep != (clock.Moment{}) || p.set.reads() > 0 || p.line == nil || p.line.Writes() != p.set.write {
+	if !p.whole || p.keep != (clock.Moment{}) || p.set.Reads() > 0 || p.line == nil || p.line.Writes() != p.set.Writes {
 		return carrying{}
 	}
 	return carrying{from: l, line: p.line, after: p.after, may: true}
@@ -201,7 +201,7 @@ func (p part) unclaim() {
 	if p.whole {
 		p.owner.Drop(p.claim)
 	} else {
-		p.owner.Reduce(p.claim, p.set.keys)
+		p.owner.Reduce(p.claim, p.set.Keys)
 	}
 }
 
@@ -232,7 +232,7 @@ func (l *Lock) free(ctx context.Context, p part, first sent) error {
 			c.since(since)
 			end = l.client.conn.Send(ctx, &c.Call, wire.Bound{}, wait)
 		}
-		if end != wire.Settled && c.Abandon(func(*wire.Call) { hub.AskAgain(set.keys, nil) }) {
+		if end != wire.Settled && c.Abandon(func(*wire.Call) { hub.AskAgain(set.Keys, nil) }) {
 			p.unclaim()
 			l.cleanUp(set, p)
 			l.mayBeFree(p, clock.Now())
@@ -249,11 +249,11 @@ func (l *Lock) free(ctx context.Context, p part, first sent) error {
 				freeing = cmp.Or(freeing, clock.Now()) // the call may have freed it from then on
 			}
 			l.mayBeFree(p, freeing)
-			hub.AskAgain(set.keys, nil)
+			hub.AskAgain(set.Keys, nil)
 			return about("release", set, c.fault(c.Replicated.Never != nil))
 		}
 		if c.IsUnanswered() && next {
-			hub.AskAgain(set.keys, nil) // the turn of a waiter was in an answer that did not come
+			hub.AskAgain(set.Keys, nil) // the turn of a waiter was in an answer that did not come
 		}
 		return l.freed(c, p)
 	}
@@ -262,8 +262,8 @@ func (l *Lock) free(ctx context.Context, p part, first sent) error {
 // releasing builds the release, and reports whether a waiter of this Client is most likely next: then the answer says
 // so.
 func (l *Lock) releasing(ctx context.Context, p part) (r *call, next bool) {
-	channel, next := l.client.hub.Next(p.set.keys[0])
-	q := proto.Release{Set: p.set.names(), Value: &l.value, Keep: p.keep, Looks: true}
+	channel, next := l.client.hub.Next(p.set.Keys[0])
+	q := proto.Release{Set: p.set.Set, Value: &l.value, Keep: p.keep, Looks: true}
 	if next {
 		q.Channel = channel
 	}
@@ -293,7 +293,7 @@ func (l *Lock) freed(r *call, p part) error {
 	if err != nil {
 		return about("release", p.set, err)
 	}
-	lost, spared, all := len(missing), r.run.Spared(), len(p.set.keys)
+	lost, spared, all := len(missing), r.run.Spared(), len(p.set.Keys)
 	if spared > 0 {
 		if left, _, err := p.set.split(withoutPrefix(r.run.SparedKeys(), p.set.cut)); err == nil {
 			l.cleanUp(left, p)

@@ -49,9 +49,9 @@ func (c *Client) obtainShort(ctx context.Context, keys []string, ttl time.Durati
 		l.value = proto.EncodeValue(l.value, "", metadata)
 	}
 	r := c.newCall()
-	r.run.Plain(set.keys, set.lines, &l.value, ttl)
+	r.run.Plain(set.Keys, set.Lines, &l.value, ttl)
 	r.begins(ctx).of, r.Tracker, r.Plain, r.Alike = &l.asker, r, true, true
-	end := c.conn.Send(ctx, &r.Call, c.conn.Bound(ttl, len(set.keys)), patience)
+	end := c.conn.Send(ctx, &r.Call, c.conn.Bound(ttl, len(set.Keys)), patience)
 	if end != wire.Settled || r.Err != nil || r.Reply != proto.AllDone || r.IsUnanswered() {
 		return nil, sent{r, end, l}
 	}
@@ -85,7 +85,7 @@ func (l *Lock) releaseShort(ctx context.Context) (free bool, p part, s sent) {
 	}
 	l.mu.Lock()
 	if l.client.inLine.Load() > 0 || l.line != nil || l.state != held || l.tokenKnown.Load() || l.owner.Load() != nil ||
-		l.keep != (clock.Moment{}) || l.set.write < len(l.set.keys) || l.set.fences != nil {
+		l.keep != (clock.Moment{}) || l.set.Writes < len(l.set.Keys) || l.set.IsFenced() {
 		l.mu.Unlock()
 		return false, p, s
 	}
@@ -93,7 +93,7 @@ func (l *Lock) releaseShort(ctx context.Context) (free bool, p part, s sent) {
 	l.mu.Unlock()
 	end(context.Canceled)
 	r := l.client.newCall()
-	r.run.Plain(p.set.keys, p.set.lines, &l.value, 0)
+	r.run.Plain(p.set.Keys, p.set.Lines, &l.value, 0)
 	r.begins(ctx).of, r.Tracker, r.Plain = &l.asker, r, true
 	s = sent{r, l.client.conn.Send(ctx, &r.Call, wire.Bound{}, patienceOf(ctx)), l}
 	if s.end != wire.Settled || r.Err != nil || r.Reply != proto.AllDone || r.IsUnanswered() {

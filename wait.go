@@ -185,7 +185,7 @@ func (o *obtaining) isRefusedHere() bool {
 // nothing of what it asks for.
 func (o *obtaining) mayRest() bool {
 	w := &o.want
-	return !o.alone && !w.queues && !w.declares && w.set.reads() == 0 && !o.left.keys() && o.pace.GoesOn()
+	return !o.alone && !w.queues && !w.declares && w.set.Reads() == 0 && !o.left.keys() && o.pace.GoesOn()
 }
 
 // joinBeside has an obtaining join the others, unless it is one that asks by itself. It reports whether it is to wait.

@@ -191,7 +191,7 @@ func (w *watch) endLocked() func(cause error) {
 // them meanwhile.
 func (l *Lock) missing(keys []string) error {
 	l.mu.Lock()
-	if !owners.HaveCommon(keys, l.set.keys) {
+	if !owners.HaveCommon(keys, l.set.Keys) {
 		l.mu.Unlock()
 		return nil
 	}

@@ -45,7 +45,7 @@ func (q Convert) Fill(r *Run) {
 	r.fill(convertScript, &q.Set, q.Value, q.TTL)
 	r.beside = q.Set.beside()
 	r.writes, r.effect = q.Set.Writes, owners.Lessens
-	r.may = abilities{looks: true /* before or after */, fenced: q.Set.isFenced(), keeps: q.Keeps}
+	r.may = abilities{looks: true /* before or after */, fenced: q.Set.IsFenced(), keeps: q.Keeps}
 }
 
 // A Raise gives a set this fencing number, unless it has a greater one. It takes nothing away.

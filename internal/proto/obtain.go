@@ -97,7 +97,7 @@ func (w *Waiter) where(place Place) string {
 // Fill makes a new Run of this request.
 func (o *Obtain) Fill(r *Run) {
 	set := &o.Set
-	anySet := set.reads() > 0 || set.isFenced() || o.MinUptime > 0
+	anySet := set.Reads() > 0 || set.IsFenced() || o.MinUptime > 0
 	if o.Waiter == nil && !anySet {
 		r.fill(obtainScript, set, o.Value, o.TTL)
 		if o.Declares {
@@ -110,8 +110,8 @@ func (o *Obtain) Fill(r *Run) {
 	r.effect = owners.Takes
 	r.may = abilities{
 		plain:  !anySet && !o.Declares && (o.Waiter == nil || !o.Waiter.Place.IsPossible()),
-		looks:  set.reads() > 0 && !o.Fresh,
-		fenced: set.isFenced(), block: o.Block,
+		looks:  set.Reads() > 0 && !o.Fresh,
+		fenced: set.IsFenced(), block: o.Block,
 	}
 }
 
@@ -131,7 +131,7 @@ func (o *Obtain) fillAny(r *Run) {
 	// An earlier try may have entered the lines without an answer. If the next try had no place it would enter them
 	// once more, behind itself: see Resent.
 	at := w.where(w.Place)
-	r.waiter, r.at, r.may.fenced = w, &at, set.isFenced()
+	r.waiter, r.at, r.may.fenced = w, &at, set.IsFenced()
 	r.own = append(make([]any, 0, 4), w.ID, r.at, r.entry(false))
 	if uptime != "" {
 		r.own = append(r.own, uptime)

@@ -78,7 +78,7 @@ func (r *Run) IsGiven(reply any) (its Numbers, given bool) {
 // Fill makes a new Run of this request.
 func (q *Release) Fill(r *Run) {
 	r.fill(releaseScript, &q.Set, q.Value, 0)
-	fenced := q.Set.isFenced()
+	fenced := q.Set.IsFenced()
 	if fenced {
 		r.beside = q.Set.beside()
 	}
@@ -90,7 +90,7 @@ func (q *Release) Fill(r *Run) {
 		r.own = withoutEmpty([]any{q.Channel, q.Waiter, q.Place.argument()})
 	}
 	r.effect = owners.Lessens
-	r.may = abilities{plain: q.Set.reads() == 0 && len(r.own) == 0 && r.left == nil && !fenced, looks: q.Looks, fenced: fenced}
+	r.may = abilities{plain: q.Set.Reads() == 0 && len(r.own) == 0 && r.left == nil && !fenced, looks: q.Looks, fenced: fenced}
 }
 
 // timeUntil is the argument of a release that says for how long the keys are left: the rest of the time until end.

@@ -18,11 +18,11 @@ type Set struct {
 	Fences []string // the fences beside them; nil: they are not fenced
 }
 
-// reads is the number of read keys.
-func (s *Set) reads() int { return len(s.Keys) - s.Writes }
+// Reads is the number of read keys.
+func (s *Set) Reads() int { return len(s.Keys) - s.Writes }
 
-// isFenced reports whether the set has fencing numbers.
-func (s *Set) isFenced() bool { return s.Fences != nil }
+// IsFenced reports whether the set has fencing numbers.
+func (s *Set) IsFenced() bool { return s.Fences != nil }
 
 // beside is what stands behind the keys. It is not to be changed.
 func (s *Set) beside(more ...string) []string {
