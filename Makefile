@@ -348,7 +348,7 @@ BASE ?= $(shell base=$$(git merge-base HEAD origin/main 2>/dev/null || true); \
 	[[ -n $$base && $$base != $$(git rev-parse HEAD) ]] && echo $$base || echo HEAD~1)
 
 .PHONY: mutants-changed
-mutants-changed: MUTANT_FLAGS = -changed '$(BASE)' -sample 20 -jobs 2 -for 60s
+mutants-changed: MUTANT_FLAGS = -changed '$(BASE)' -sample 20 -for 60s
 mutants-changed: ## defects on changed lines, which the tests have to notice, and a sample of the others: BASE=commit
 
 mutants mutants-changed:

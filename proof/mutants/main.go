@@ -54,6 +54,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -93,6 +94,9 @@ func main() {
 	})
 }
 
+// jobsOfProcessor is how many mutants are tried at a time for each processor: many of them only have a test wait for what never comes.
+const jobsOfProcessor = 6
+
 func parseSettings(args []string, out io.Writer) (s settings, err error) {
 	flags := flag.NewFlagSet("mutants", flag.ContinueOnError)
 	flags.SetOutput(out)
@@ -109,7 +113,7 @@ func parseSettings(args []string, out io.Writer) (s settings, err error) {
 	flags.BoolVar(&s.stale, "stale", false, "only say which lines of equivalent.txt are about no mutant any more")
 	flags.BoolVar(&s.strict, "strict", false, "survivors fail the run, as they do with -changed")
 	flags.BoolVar(&s.wide, "wide", true, "what survives the tests of the root is tried on those of proof/test")
-	flags.IntVar(&s.jobs, "jobs", 2, "how many at a time")
+	flags.IntVar(&s.jobs, "jobs", jobsOfProcessor*runtime.NumCPU(), "how many at a time")
 	flags.DurationVar(&s.most, "most", 0, "how much processor time of tests a mutant may cost in each stage; 0: whatever all of them cost")
 	each := flags.String("each", "", "compare the tests with one another whose folder and name, as in \"multi TestLeave\", match this")
 	flags.StringVar(&s.ledger, "ledger", "", "a file in which verdicts are kept: what is decided there is not tried again")
