@@ -123,6 +123,7 @@ func difference(e Step, space Space, want Outcome, wanted Space, got Outcome, af
 		// How much of it is done when a script fails is not modelled.
 		return cmp.Diff(wordOf(want.Err), wordOf(got.Err))
 	}
+	want.Commands = got.Commands
 	putBack(e, wanted, after)
 	if isAnother(e, space, want, got) {
 		want.Reply = got.Reply

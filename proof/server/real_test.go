@@ -75,10 +75,10 @@ func (s *scriptServer) run(ctx context.Context, e Step) (o Outcome, space Space,
 	if err != nil {
 		return o, nil, err
 	}
-	if len(reply) != 4 {
+	if len(reply) != 5 {
 		return o, nil, fmt.Errorf("got reply %v", reply)
 	}
-	o.Reply = reply[1]
+	o.Reply, o.Commands = reply[1], int(reply[4].(int64))
 	if reply[0] == int64(0) {
 		o.Reply, o.Err = nil, Failure(fmt.Sprint(reply[1]))
 	}

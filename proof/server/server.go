@@ -43,6 +43,7 @@ type Outcome struct {
 	Reply    any // an int64, or a list of those, of strings and of nil
 	Err      error
 	Messages []Message
+	Commands int // that a script has run; the model does not know
 }
 
 // scripts are those that there are, and what each does. A script returns its answer, or fails.

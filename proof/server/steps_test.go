@@ -14,15 +14,27 @@ type thrower struct {
 	dice
 	space  Space // as it is now
 	micros int64
-	heard  map[string]int
+	heard  [3]hearing
 	// later throws what courses did not have at first, so that those without it are still the same; nil: this is one of them.
 	later *dice
 	// blocks throws who gets a block of fencing numbers.
 	blocks *dice
 }
 
+// A hearing is how many hear a channel: 's' or 'p' stands before its name.
+type hearing struct {
+	channel string
+	by      int
+}
+
+// hearings are in each order in which the dice may be thrown for them.
+var hearings = func() [][3]hearing {
+	one, two, three := hearing{"pp:one", 1}, hearing{"pp:two", 2}, hearing{"ss:three", 1}
+	return [][3]hearing{{one, two, three}, {one, three, two}, {two, one, three}, {two, three, one}, {three, one, two}, {three, two, one}}
+}()
+
 func (d dice) thrower(c course) *thrower {
-	t := &thrower{dice: d, micros: begin, heard: map[string]int{"pp:one": 1, "pp:two": 2, "ss:three": 1}}
+	t := &thrower{dice: d, micros: begin, heard: hearings[c.order]}
 	if !c.first {
 		t.later = &dice{Rand: rand.New(rand.NewPCG(c.seed, 1))}
 		t.blocks = &dice{Rand: rand.New(rand.NewPCG(c.seed, 2))}
@@ -35,9 +47,9 @@ func (t *thrower) step(space Space) Step {
 	t.space = space
 	t.pass()
 	e := Step{Micros: t.micros, Up: int64(pick(t.dice, 1, 5, 61, 5000)), Heard: map[string]int{}}
-	for channel, n := range t.heard {
+	for _, h := range t.heard {
 		if !t.chance(10) {
-			e.Heard[channel] = n
+			e.Heard[h.channel] = h.by
 		}
 	}
 	throw := pick(t.dice, t.obtain, t.rw, t.rw, t.inLine, t.inLine, t.inLine, t.release, t.release, t.release, t.refresh, t.convert,

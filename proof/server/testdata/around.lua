@@ -11,7 +11,7 @@
 -- ARGV     the ARGV of the script
 --
 -- Reply    {1 or 0, the reply or the error, {how, channel, message, ...},
---          {key, type, its end in ms or -1, {...}, ...}}
+--          {key, type, its end in ms or -1, {...}, ...}, how many commands the script has run}
 
 local now = math.floor(tonumber(ARGV[1]) / 1000)
 local heard, args, messages, first = {}, {}, {}, 4 + 2 * tonumber(ARGV[3])
@@ -78,10 +78,11 @@ function instead.set(run, key, value, px, ttl, ...)
   return run('set', key, value, 'pxat', string.format('%d', now + tonumber(ttl)), ...)
 end
 
-local real = redis
+local real, commands = redis, 0
 
 local function through(run)
   return function(command, ...)
+    commands = commands + 1
     if instead[command] then
       return instead[command](run, ...)
     end
@@ -118,4 +119,4 @@ for _, key in ipairs(real.call('keys', '*')) do
   space[#space + 1] = real.call('pexpiretime', key)
   space[#space + 1] = read[kind] and read[kind](key) or {}
 end
-return {ok and 1 or 0, reply, messages, space}
+return {ok and 1 or 0, reply, messages, space, commands}
