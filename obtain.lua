@@ -48,7 +48,7 @@ end
 
 -- Several keys are free, which saves 50 % for 8; or the request has a stamp, or declares intents.
 local intent = ARGV[5] ~= '' and ARGV[5] or nil
-local closes = letters ~= '' and string.find(letters, 'c', 1, true)
+local closes = letters ~= '' and string.find(letters, 'c')
 if not closes and not there then
   there = count(1, 2 * n)
   if there == 0 and not intent then

@@ -13,7 +13,7 @@
 --#include readers.lua
 
 local token, least, held = token_of(value), -1, strings(n)
-local set = {searches = letters ~= '' and string.find(letters, 's', 1, true)}
+local set = {searches = letters ~= '' and string.find(letters, 's')}
 
 for i = 1, n do
   local rest

@@ -20,7 +20,7 @@
 --#include line.lua
 --#include handover.lua
 
-local never_shorten = letters ~= '' and string.find(letters, 'n', 1, true)
+local never_shorten = letters ~= '' and string.find(letters, 'n')
 local token, set = token_of(value), set_of(n, letters, stamp, value)
 if stamp ~= '' or not never_shorten then
   set.now, set.micros = clock()

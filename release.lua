@@ -71,8 +71,8 @@ if few and few <= CHUNK then
   end
 end
 
-local closes = letters ~= '' and string.find(letters, 'c', 1, true)
-local fenced = letters ~= '' and string.find(letters, 'f', 1, true)
+local closes = letters ~= '' and string.find(letters, 'c')
+local fenced = letters ~= '' and string.find(letters, 'f')
 local keep = ttl and ttl ~= '' and tonumber(ttl)
 local asks = ARGV[6] or ''
 local block = asks == '>b'

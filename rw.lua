@@ -37,7 +37,7 @@ local id = ARGV[5] ~= '' and ARGV[5] or nil
 local age = id and tonumber(ARGV[6]) -- or its place
 local stands = id and not (age and age <= 0) -- most likely, so there are lines
 local intent, uptime = not id and ARGV[6] or '', ARGV[8] or ''
-local closes = letters ~= '' and string.find(letters, 'c', 1, true)
+local closes = letters ~= '' and string.find(letters, 'c')
 local plain = intent == '' and uptime == '' and not closes
 
 -- One key. Either it is free and there is no line: most calls of callers that would wait. This
@@ -70,9 +70,9 @@ if plain and #KEYS == 2 and w == 1 and not stands then
   end
 end
 
-local keeps = letters ~= '' and string.find(letters, 'k', 1, true)
-local fenced = letters ~= '' and string.find(letters, 'f', 1, true)
-local block = fenced and string.find(letters, 'b', 1, true)
+local keeps = letters ~= '' and string.find(letters, 'k')
+local fenced = letters ~= '' and string.find(letters, 'f')
+local block = fenced and string.find(letters, 'b')
 
 local set = set_of(n, letters, stamp, value)
 local token = token_of(value)

@@ -21,7 +21,7 @@
 --#include handover.lua
 
 local token, set = token_of(value), set_of(n, letters, stamp, value)
-local fenced, never_shorten = set.fences, letters ~= '' and string.find(letters, 'n', 1, true)
+local fenced, never_shorten = set.fences, letters ~= '' and string.find(letters, 'n')
 set.now, set.micros = clock()
 if overtaken(set) then
   return OVERTAKEN

@@ -13,8 +13,8 @@ local function set_of(n, letters, stamp, value)
     set.owner, set.number, set.closes = owner, tonumber(number), string.sub(stamp, at)
   end
   if letters ~= '' then
-    set.fences = string.find(letters, 'f', 1, true) and 2 * n
-    set.searches = string.find(letters, 's', 1, true)
+    set.fences = string.find(letters, 'f') and 2 * n
+    set.searches = string.find(letters, 's')
   end
   return set
 end

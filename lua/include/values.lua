@@ -8,12 +8,12 @@
 -- taken until its TTL is over.
 
 local function token_of(value)
-  local bar = string.find(value, '|', 1, true)
+  local bar = string.find(value, '|')
   return bar and string.sub(value, 1, bar - 1) or value
 end
 
 local function metadata_of(value)
-  local bar = string.find(value, '|', 1, true)
+  local bar = string.find(value, '|')
   return bar and string.sub(value, bar + 1) or ''
 end
 

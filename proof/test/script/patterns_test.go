@@ -149,7 +149,7 @@ func hostile(t *testing.T, pattern string, run int) (texts []string) {
 // what stands there must not go through it again and again.
 func patterns(t *testing.T) map[string]string {
 	t.Helper()
-	use := regexp.MustCompile(`string\.(?:match|find|gmatch|gsub)\((?:[^'\n]|'[^'\n]*')*?, ('[^'\n]+'|[A-Z_]+)(, 1, true)?`)
+	use := regexp.MustCompile(`string\.(?:match|find|gmatch|gsub)\((?:[^'\n]|'[^'\n]*')*?, ('[^'\n]+'|[A-Z_]+)`)
 	found, uses := make(map[string]string), 0
 	for _, script := range proto.Scripts() {
 		source := script.Source()
@@ -164,9 +164,7 @@ func patterns(t *testing.T) map[string]string {
 				}
 				value = local[1]
 			}
-			if m[2] == "" {
-				found[name] = strings.Trim(value, "'")
-			}
+			found[name] = strings.Trim(value, "'")
 		}
 	}
 	// Where a text is searched for another text, that is a variable there.
