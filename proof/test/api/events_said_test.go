@@ -69,17 +69,14 @@ func everything(ctx context.Context, t *testing.T, w *world.World, hooks ...redi
 	synctest.Wait()
 }
 
-// Each hook is told all that its event says, with the context of the call that has caused it.
+// Each hook is told all that its event says, with the context of the call that has caused it, and so is a second one.
 func TestEventsSayAll(t *testing.T) {
 	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
-		var got []eventful
-		began, fence := time.Now(), int64(0)
-		everything(check.OnPage(t.Context(), "mine"), t, w, events(func(e eventful) {
-			if fence == 0 {
-				fence = e.Event.Fence
-			}
-			got = append(got, e)
-		})...)
+		var got, again []eventful
+		began := time.Now()
+		hooks := append(events(func(e eventful) { got = append(got, e) }), events(func(e eventful) { again = append(again, e) })...)
+		everything(check.OnPage(t.Context(), "mine"), t, w, hooks...)
+		fence := got[0].Event.Fence
 		first, id := []string{"a", "b"}, got[0].Event.ID
 		second, third, a := []string{"a"}, []string{"c"}, redislock.ModeWrite
 		const window = time.Minute - 602*time.Millisecond
@@ -116,6 +113,9 @@ func TestEventsSayAll(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("events (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(got, again); diff != "" {
+			t.Errorf("what the second hooks were told (-first +second):\n%s", diff)
 		}
 	})
 }
