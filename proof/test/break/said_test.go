@@ -85,11 +85,13 @@ func TestBreakSays(t *testing.T) {
 		"unanswered":              {[]any{io.EOF}, of + "outcome not known: EOF", unknown + of + "outcome not known: EOF on mine"},
 		"unanswered, and refused": {[]any{io.EOF, refused}, of + "outcome not known: NOPERM no", unknown + of + "outcome not known: NOPERM no on mine"},
 		"changed meanwhile": {
-			[]any{world.Refusal(unblocked)}, of + "outcome not known: " + unblocked,
+			[]any{world.Refusal(unblocked)},
+			of + "outcome not known: " + unblocked,
 			unknown + of + "outcome not known: " + unblocked + " on mine",
 		},
 		"unanswered, and done": {
-			[]any{io.EOF, int64(-3)}, "",
+			[]any{io.EOF, int64(-3)},
+			"",
 			"WARN redislock: locks broken, the answer that says whose was lost keys=[a b] reason=it hangs on mine",
 		},
 		"foreign": {nil, of + `invalid keys: "a" is foreign: it holds a list without a TTL that is no lock`, ""},
@@ -130,15 +132,18 @@ func TestBreakSays(t *testing.T) {
 	})
 }
 
-// A Break whose context ends goes on no longer than 100 ms. What it has done all the same is logged when its answer comes.
+// A Break whose context ends goes on no longer than 100 ms. What it has done all the same is logged when its answer comes. Its
+// clean-up names the line of its key also when there is nothing left to close.
 func TestBreakSaysWhatCameLate(t *testing.T) {
 	world.Bubble(t, func(t *testing.T, _ *world.World, mini *redistest.Mini, _ *world.Journal) {
-		b := newBreaking(t, mini)
+		b, began := newBreaking(t, mini), time.Now()
 		check.Must[*redislock.Lock](t)(b.client.Obtain(t.Context(), []string{"b"}, time.Hour, nil))
 		b.late = 5 * time.Second
+		b.rdb.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool { // it is cleaned up once its answer has come
+			return check.RunIn(cmd).Of("release") && time.Since(began) < 10*time.Second && check.Answer(cmd, world.Refusal("LOADING not yet"))
+		}})
 		ctx, cancel := context.WithTimeout(check.OnPage(t.Context(), "mine"), time.Second)
 		defer cancel()
-		began := time.Now()
 		_, err := b.client.Break(ctx, []string{"a", "b"}, "it hangs")
 		if took := time.Since(began); took != 1100*time.Millisecond {
 			t.Errorf("it has taken %v", took)
@@ -153,6 +158,14 @@ func TestBreakSaysWhatCameLate(t *testing.T) {
 		}
 		if diff := gocmp.Diff(want, b.book.Lines()); diff != "" || err.Error() != says {
 			t.Errorf("got error %v and log (-want +got):\n%s", err, diff)
+		}
+		for _, run := range b.runs[1:] {
+			if diff := gocmp.Diff([]string{"p:a", "redislock:line:{p:a}"}, run.Keys); diff != "" {
+				t.Errorf("keys of a clean-up (-want +got):\n%s", diff)
+			}
+		}
+		if last := b.runs[len(b.runs)-1]; len(b.runs) < 4 || last.Can.Close {
+			t.Errorf("got %d requests, of which the last closes something: %t", len(b.runs), last.Can.Close)
 		}
 	})
 }

@@ -65,7 +65,10 @@ func TestTextsOfInvalidArguments(t *testing.T) {
 		return err
 	}
 	most := func(n int) *redislock.Client { return redislock.New(rdb.Client, redislock.WithMaxKeys(n)) }
-	as := func(token string) error { _, err := client.As(token).ObtainRead(t.Context(), a, minute, nil); return err }
+	as := func(token string) error {
+		_, err := client.As(token).ObtainRead(t.Context(), a, minute, nil)
+		return err
+	}
 	on := func(id string) error { return of(redislock.WithCaller(t.Context(), id), client, 1) }
 	with := func(opt redislock.Options) error { return obtains(t, client, a, minute, opt) }
 	_, inspected := client.Inspect(t.Context(), []string{"a", ""})

@@ -23,7 +23,8 @@ type losing struct {
 	*redislock.Client
 	t     *testing.T
 	mu    sync.Mutex
-	loses string        // the script whose answers are lost from now on
+	loses string        // the script whose next answers are lost
+	many  int           // so many of them
 	runs  []decode.Call // of release.lua
 }
 
@@ -42,25 +43,19 @@ func newLosing(t *testing.T, mini *redistest.Mini) *losing {
 		if run.Of("release") {
 			l.runs = append(l.runs, run.Call)
 		}
-		if l.loses != "" && run.Of(l.loses) {
+		if l.many > 0 && run.Of(l.loses) {
+			l.many--
 			cmd.SetErr(io.EOF)
 		}
 	}})
 	return l
 }
 
-// lose has answers lost, for as long as an operation takes.
-func (l *losing) lose(script string, operation func() error) {
-	l.t.Helper()
-	set := func(script string) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.loses = script
-	}
-	set(script)
-	check.Is(l.t, operation(), redislock.ErrUnknownOutcome)
-	set("")
-	synctest.Wait()
+// lose has the next answers of a script lost.
+func (l *losing) lose(script string, many int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.loses, l.many = script, many
 }
 
 // cleared returns the last clean-up that was sent.
@@ -95,15 +90,13 @@ func TestCleanUpLooksAmongReaders(t *testing.T) {
 				if len(c.read) > 0 {
 					script = "rw"
 				}
-				l.lose(script, func() error {
-					var err error
-					if c.as {
-						_, err = l.As("token").ObtainSet(t.Context(), set, time.Hour, nil)
-					} else {
-						_, err = l.ObtainSet(t.Context(), set, time.Hour, nil)
-					}
-					return err
-				})
+				l.lose(script, 1)
+				obtain := l.ObtainSet
+				if c.as {
+					obtain = l.As("token").ObtainSet
+				}
+				_, err := obtain(t.Context(), set, time.Hour, nil)
+				check.Is(t, err, redislock.ErrUnknownOutcome)
 				run := l.cleared()
 				if run.Can.Search != c.want || !run.Can.Close || len(run.Stamp.Closes) != 1 {
 					t.Errorf("got a clean-up that may %+v and closes %v, want that it looks among readers: %t", run.Can, run.Stamp.Closes, c.want)
@@ -122,7 +115,8 @@ func TestCleanUpOfARelease(t *testing.T) {
 	world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
 		l := newLosing(t, mini)
 		lock := check.Must[*redislock.Lock](t)(l.Obtain(t.Context(), []string{"a"}, time.Hour, &redislock.Options{HoldAtLeast: time.Hour}))
-		l.lose("release", func() error { return lock.Release(t.Context()) })
+		l.lose("release", 1)
+		check.Is(t, lock.Release(t.Context()), redislock.ErrUnknownOutcome)
 		if run := l.cleared(); run.Left != time.Hour || !run.Can.Close {
 			t.Errorf("got a clean-up that leaves the keys for %v and may %+v, want that it closes the Release, and leaves them for an hour", run.Left, run.Can)
 		}
@@ -130,7 +124,8 @@ func TestCleanUpOfARelease(t *testing.T) {
 			t.Errorf("the key is left for %v", left)
 		}
 		check.NoError(t, w.RDB.Set(t.Context(), "b", "token", time.Hour).Err()) // a lock of another process
-		l.lose("release", func() error { return l.Attach([]string{"b"}, "token").Release(t.Context()) })
+		l.lose("release", 1)
+		check.Is(t, l.Attach([]string{"b"}, "token").Release(t.Context()), redislock.ErrUnknownOutcome)
 		run := l.cleared()
 		if run.Left != 0 || !run.Can.Close || len(run.Stamp.Closes) != 1 || run.Value != "token" {
 			t.Errorf("got a clean-up of %q that may %+v and closes %v, want that it closes the Release", run.Value, run.Can, run.Stamp.Closes)
@@ -145,11 +140,7 @@ func TestCleanUpOfAWaiter(t *testing.T) {
 		check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), []string{"a"}, time.Hour, nil))
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
-		time.AfterFunc(20*time.Second, func() {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			l.loses = "rw"
-		})
+		time.AfterFunc(20*time.Second, func() { l.lose("rw", 1000) })
 		_, err := l.Obtain(ctx, []string{"a"}, time.Hour, world.Queue())
 		check.Is(t, err, context.DeadlineExceeded)
 		run := check.Run{Call: l.cleared()}
