@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 // A refusing is a Redis client whose commands all fail, and how many it was given.
 type refusing struct {
 	*redis.Client
-	sent int
+	sent atomic.Int64
 }
 
 // newRefusing makes a Redis client that answers by itself that nobody may do anything.
@@ -27,7 +28,7 @@ func newRefusing(t *testing.T) *refusing {
 	rdb := &refusing{Client: redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})}
 	t.Cleanup(func() { _ = rdb.Close() })
 	rdb.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool {
-		rdb.sent++
+		rdb.sent.Add(1)
 		return check.Answer(cmd, world.Refusal("NOPERM"))
 	}})
 	return rdb
@@ -101,8 +102,8 @@ func TestTextsOfInvalidArguments(t *testing.T) {
 		"attached, no keys":  client.Attach(nil, "t").Release(t.Context()),
 		"attached, no token": client.Attach(a, "").Release(t.Context()),
 	}, invalidTexts())
-	if rdb.sent != 0 {
-		t.Errorf("%d commands were sent", rdb.sent)
+	if n := rdb.sent.Load(); n != 0 {
+		t.Errorf("%d commands were sent", n)
 	}
 }
 
@@ -147,10 +148,10 @@ func invalidTexts() map[string]string {
 func TestEdgesAreValid(t *testing.T) {
 	t.Parallel()
 	rdb := newRefusing(t)
-	client := redislock.New(rdb.Client, redislock.WithReplicas(0), redislock.WithMinUptime(0), redislock.WithKeyPrefix(strings.Repeat("p", 256)))
-	most := redislock.New(rdb.Client, redislock.WithMaxKeys(10000))
-	least := redislock.New(rdb.Client, redislock.WithMaxKeys(0))
-	brief := redislock.New(rdb.Client, redislock.WithMinUptime(time.Minute))
+	client := world.NewClient(t, rdb.Client, redislock.WithReplicas(0), redislock.WithMinUptime(0), redislock.WithKeyPrefix(strings.Repeat("p", 256)))
+	most := world.NewClient(t, rdb.Client, redislock.WithMaxKeys(10000))
+	least := world.NewClient(t, rdb.Client, redislock.WithMaxKeys(0))
+	brief := world.NewClient(t, rdb.Client, redislock.WithMinUptime(time.Minute))
 	a := []string{"a"}
 	_, token := client.As(strings.Repeat("x", 512)).Obtain(t.Context(), a, time.Minute, nil)
 	_, caller := client.Obtain(redislock.WithCaller(t.Context(), strings.Repeat("x", 64)), a, time.Minute, nil)
@@ -172,8 +173,8 @@ func TestEdgesAreValid(t *testing.T) {
 			t.Errorf("%s: got error %v, want that of the server", name, err)
 		}
 	}
-	if rdb.sent < 11 {
-		t.Errorf("%d commands were sent, want one for each at least", rdb.sent)
+	if n := rdb.sent.Load(); n < 11 {
+		t.Errorf("%d commands were sent, want one for each at least", n)
 	}
 }
 
@@ -227,8 +228,8 @@ invalid WithReplicas: -3 is less than 0`
 		"queue": "redislock: obtain: unsupported operation: Options.Queue subscribes, and of a world.Bare only Eval and EvalSha " +
 			"are used: say with WithWrapped what it wraps",
 	})
-	if rdb.sent != 0 {
-		t.Errorf("%d commands were sent", rdb.sent)
+	if n := rdb.sent.Load(); n != 0 {
+		t.Errorf("%d commands were sent", n)
 	}
 }
 
