@@ -12,37 +12,39 @@ import (
 func TestPlacementSays(t *testing.T) {
 	t.Parallel()
 	const slots, tags = "keys are not in one slot: ", " have no common hash tag, and may be on different shards"
-	for prefix, said := range map[string]map[string]string{
-		"": {
-			"client":       "NOPERM",
-			"cluster":      slots + `"{x}a" is in slot 16287, "{y}c" in slot 12222`,
-			"ring":         slots + `"{x}a" and "{y}c"` + tags,
-			"wrapped ring": slots + `"{x}a" and "{y}c"` + tags,
-		},
-		"p:": {
-			"client":       "NOPERM",
-			"cluster":      slots + `"{x}a" is in slot 16287, "{y}c" in slot 12222`,
-			"ring":         slots + `"{x}a" and "{y}c"` + tags,
-			"wrapped ring": slots + `"{x}a" and "{y}c"` + tags,
-		},
+	apart := map[string]string{
+		"client":       "NOPERM",
+		"cluster":      slots + `"{x}a" is in slot 16287, "{y}c" in slot 12222`,
+		"ring":         slots + `"{x}a" and "{y}c"` + tags,
+		"wrapped ring": slots + `"{x}a" and "{y}c"` + tags,
+	}
+	bare := map[string]string{"client": "NOPERM", "cluster": "NOPERM", "ring": "NOPERM", "wrapped ring": slots + `"x" and "{x}b"` + tags}
+	for _, c := range []struct {
+		prefix string
+		keys   []string
+		set    string // as an error names it that comes from a server
+		said   map[string]string
+	}{
+		{"", []string{"{x}a", "{x}b", "{y}c", "{z}d"}, `"{x}a" and 3 more`, apart},
+		{"p:", []string{"{x}a", "{x}b", "{y}c", "{z}d"}, `"{x}a" and 3 more`, apart},
+		{"", []string{"x", "{x}b"}, `"x" and 1 more`, bare},
 	} {
 		var opts []redislock.ClientOption
-		if prefix != "" {
-			opts = append(opts, redislock.WithKeyPrefix(prefix))
+		if c.prefix != "" {
+			opts = append(opts, redislock.WithKeyPrefix(c.prefix))
 		}
 		all, _ := clients(t, opts...)
-		keys := []string{"{x}a", "{x}b", "{y}c", "{z}d"}
 		for kind, client := range all {
-			_, obtained := client.ObtainRead(t.Context(), keys, time.Minute, nil)
-			_, broken := client.Break(t.Context(), keys, "")
-			attached := client.Attach(keys, "t").Release(t.Context())
+			_, obtained := client.ObtainRead(t.Context(), c.keys, time.Minute, nil)
+			_, broken := client.Break(t.Context(), c.keys, "")
+			attached := client.Attach(c.keys, "t").Release(t.Context())
 			for operation, err := range map[string]error{"obtain": obtained, "break": broken, "release": attached} {
-				want := "redislock: " + operation + ": " + said[kind]
-				if kind == "client" {
-					want = "redislock: " + operation + ` "{x}a" and 3 more: ` + said[kind]
+				want := "redislock: " + operation + ": " + c.said[kind]
+				if c.said[kind] == "NOPERM" {
+					want = "redislock: " + operation + " " + c.set + ": NOPERM"
 				}
 				if err == nil || err.Error() != want {
-					t.Errorf("%s with the prefix %q: got error %v, want %s", kind, prefix, err, want)
+					t.Errorf("%s with the prefix %q: got error %v, want %s", kind, c.prefix, err, want)
 				}
 			}
 		}
