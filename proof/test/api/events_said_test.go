@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,8 +27,11 @@ type eventful struct {
 
 // events are all hooks of a list, each of which notes what it is told.
 func events(note func(eventful)) []redislock.Hooks {
+	var mu sync.Mutex
 	hook := func(name string) func(context.Context, redislock.Event) {
 		return func(ctx context.Context, e redislock.Event) {
+			mu.Lock()
+			defer mu.Unlock()
 			said := eventful{name, check.PageOf(ctx), e, ""}
 			if e.Err != nil {
 				said.Err = e.Err.Error()

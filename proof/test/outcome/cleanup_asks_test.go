@@ -165,8 +165,11 @@ func TestCleanUpEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			world.Bubble(t, func(t *testing.T, _ *world.World, mini *redistest.Mini, _ *world.Journal) {
 				rdb, began := mini.Client(t, func(o *redis.Options) { o.MaxRetries = -1 }), time.Now()
+				var mu sync.Mutex
 				var got []time.Duration
 				rdb.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool {
+					mu.Lock()
+					defer mu.Unlock()
 					if check.RunIn(cmd).Of("release") {
 						got = append(got, time.Since(began))
 						return check.Answer(cmd, c.answer)
