@@ -52,7 +52,9 @@ func (b *Book) Lines() []string {
 type page struct{}
 
 // OnPage returns a context by which a test tells where it was passed on to.
-func OnPage(ctx context.Context, name string) context.Context { return context.WithValue(ctx, page{}, name) }
+func OnPage(ctx context.Context, name string) context.Context {
+	return context.WithValue(ctx, page{}, name)
+}
 
 // PageOf returns the name that OnPage gave to a context; empty if it did not.
 func PageOf(ctx context.Context) string {
@@ -75,4 +77,6 @@ func (s Seeing) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 }
 
 // ProcessPipelineHook lets commands pass that are sent together: they have no context of their own.
-func (s Seeing) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook { return next }
+func (s Seeing) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
