@@ -170,7 +170,10 @@ func TestConflictTexts(t *testing.T) {
 		{redislock.ConflictError{Mode: redislock.ModeIntent, Caller: "c"}, "is kept for a waiting writer, caller=c, 0s left"},
 		{redislock.ConflictError{Mode: redislock.ModeQueue}, "is kept for those who stand in line, 0s left"},
 		{redislock.ConflictError{Mode: redislock.ModeQueue, Metadata: "m"}, "is kept for those who stand in line, before all for m, 0s left"},
-		{redislock.ConflictError{Mode: redislock.ModeWrite, Left: true}, "is kept write-locked after the work of a holder that says nothing of itself, 0s to go"},
+		{
+			redislock.ConflictError{Mode: redislock.ModeWrite, Left: true},
+			"is kept write-locked after the work of a holder that says nothing of itself, 0s to go",
+		},
 		{redislock.ConflictError{Mode: redislock.ModeRead, Left: true, Metadata: "m"}, "is kept read-locked after the work of m, 0s to go"},
 		{redislock.ConflictError{Mode: redislock.ModeForeign, Type: "set", TTL: time.Second}, "is foreign: it holds a set that is no lock, 1.0s left"},
 		{redislock.ConflictError{Mode: redislock.ModeRestarted, TTL: time.Hour}, "is on a server that has restarted, 1h00m left"},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,7 +27,8 @@ func init() {
 func TestInstanceMetadata(t *testing.T) {
 	t.Parallel()
 	host := check.Must[string](t)(os.Hostname())
-	want := fmt.Sprintf("host=%s pid=%d prog=%s since=%s", host, os.Getpid(), filepath.Base(os.Args[0]), clock.ProcessStart.UTC().Format("2006-01-02T15:04:05Z"))
+	since := clock.ProcessStart.UTC().Format("2006-01-02T15:04:05Z")
+	want := fmt.Sprintf("host=%s pid=%d prog=%s since=%s", host, os.Getpid(), filepath.Base(os.Args[0]), since)
 	if got := redislock.InstanceMetadata(); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -35,11 +37,8 @@ func TestInstanceMetadata(t *testing.T) {
 		"a\x1bb": `"a\x1bb"`, "a\xffb": `"a\xffb"`, "\u00e9": "\u00e9", "a\u200bb": `"a\u200bb"`,
 	} {
 		got := check.Must[string](t)(redistest.StartRole(t, "named", name).ReadLine(time.Minute))
-		var said, rest string
-		if n, err := fmt.Sscanf(got, "host="+host+" pid=%s prog=", &said); n != 1 && err != nil {
-			t.Errorf("%q: got %s: %v", name, got, err)
-		}
-		if rest = got[len("host="+host+" pid="+said+" prog="):]; len(rest) < len(prog) || rest[:len(prog)] != prog || rest[len(prog)] != ' ' {
+		_, behind, _ := strings.Cut(got, " prog=")
+		if said, _, is := strings.Cut(behind, " since="); !is || said != prog || !strings.HasPrefix(got, "host="+host+" pid=") {
 			t.Errorf("%q: got %s, want the program %s", name, got, prog)
 		}
 	}

@@ -110,6 +110,7 @@ func TestTextsOfInvalidArguments(t *testing.T) {
 // invalidTexts is what is said of invalid arguments.
 func invalidTexts() map[string]string {
 	const caller = ", it may have 1 to 64 of printable ASCII without spaces, '|', '=' and '\"'"
+	const nanoseconds = ": a number without a unit counts nanoseconds, write 30*time.Second, for example"
 	texts := map[string]string{
 		"no keys":          "invalid keys: the set is empty",
 		"empty key":        "invalid keys: key 1 of the set is empty",
@@ -121,7 +122,7 @@ func invalidTexts() map[string]string {
 		"ttl, uptime":      "invalid ttl: 1m0s is longer than the 1s of WithMinUptime",
 		"HoldAtLeast":      "invalid HoldAtLeast: -1ns is neither 0 nor between 1ms and 8760h0m0s",
 		"HoldAtLeast, up":  "invalid HoldAtLeast: 1.000000001s is longer than the 1s of WithMinUptime",
-		"Wait":             "invalid Wait: 5ns is neither 0 nor between 1µs and 8760h0m0s: a number without a unit counts nanoseconds, write 30*time.Second, for example",
+		"Wait":             "invalid Wait: 5ns is neither 0 nor between 1µs and 8760h0m0s" + nanoseconds,
 		"Name":             "invalid Name: it has 129 bytes, the limit is 128",
 		"metadata":         "invalid metadata: it has 4097 bytes, the limit is 4096",
 		"PassOn":           "invalid PassOn: -1ns is not between 0 and half of the ttl, 30s",
