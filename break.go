@@ -44,7 +44,7 @@ func (c *Client) Break(ctx context.Context, keys []string, reason string) ([]Hol
 	case r.Err == nil:
 		broken, err := c.broken(ctx, r, set, reason)
 		return broken, about("break", set, err)
-	case r.IsUnanswered(), wire.Classify(r.Err) == wire.Unknown:
+	case r.IsUnanswered():
 		return nil, c.unknownBreak(ctx, by, set, reason, about("break", set, r.fault(true)))
 	}
 	return nil, about("break", set, r.fault(false))
@@ -74,7 +74,7 @@ func (c *Client) setToBreak(keys []string, reason string) (set keySet, err error
 // unknownBreak makes sure that an unanswered Break is not executed later, and returns its error. All tries of it ask for a
 // guard in the line of the first key.
 func (c *Client) unknownBreak(ctx context.Context, by *asker, set keySet, reason string, err error) error {
-	home := set.as(0) // to read, so that no reader is looked through for its token
+	home := set.as(1)
 	home.Keys, home.Lines, home.Fences = home.Keys[:1], home.Lines[:1], nil
 	left := c.newCleanup(home, by, owners.GuardLife)
 	left.closes = true

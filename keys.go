@@ -83,7 +83,7 @@ func (s *keySet) add(key string, seen map[string]struct{}) {
 
 // mode is what the set as a whole counts as in events: write if any key is.
 func (s keySet) mode() Mode {
-	if s.Writes == 0 && len(s.Keys) > 0 {
+	if s.Writes == 0 {
 		return ModeRead
 	}
 	return ModeWrite

@@ -76,6 +76,7 @@ func (c *Client) with(ctx context.Context, token string, set Set, ttl time.Durat
 			return // fn has ended the lock, which is in its context
 		}
 		switch failed := lock.Release(ctx); {
+		case state != lost && errors.Is(failed, errReleased): // fn has ended it meanwhile
 		case state == lost, errors.Is(failed, ErrLockNotHeld):
 			lock.mu.Lock()
 			why := cmp.Or(lock.why, error(&lossError{lock.set, failed})) // the Release may have found it out

@@ -80,7 +80,7 @@ func takeLast(reply any, text string) (rest any, taken bool) {
 // Garbled is the error for a reply that the script cannot have sent. Another script answers, or something between us
 // and Redis.
 func (r *Run) Garbled(reply any) error {
-	return fmt.Errorf("redislock: unexpected reply to %s: %T", r.script.Name(), reply)
+	return fmt.Errorf("unexpected reply to %s: %T", r.script.Name(), reply)
 }
 
 // code returns the code of a reply, and what stands behind it. Behind Done or Given a number may stand, if the run is

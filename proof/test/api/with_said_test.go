@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -187,6 +189,27 @@ func TestObtainAsksOnce(t *testing.T) {
 		check.Is(t, err, redislock.ErrNotObtained)
 		if n := sent.Load(); n != 1 {
 			t.Errorf("%d requests were sent, want one", n)
+		}
+	})
+}
+
+// A function may end its lock so late that the answer comes while With ends it, too. Then nothing was lost.
+func TestWithAndAReleaseUnderWay(t *testing.T) {
+	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+		var sent atomic.Int64
+		w.RDB.AddHook(check.Around{Before: func(cmd redis.Cmder) {
+			if check.RunIn(cmd).Of("release") {
+				time.Sleep(time.Duration(sent.Add(1)) * 10 * time.Millisecond) // the one of the function arrives first
+			}
+		}})
+		released := make(chan error, 1)
+		err := world.NewClient(t, w.RDB).With(t.Context(), w.Keys("a"), time.Minute, nil, func(ctx context.Context) error {
+			go func() { released <- redislock.FromContext(ctx).Release(ctx) }()
+			synctest.Wait()
+			return nil
+		})
+		if err := errors.Join(err, <-released); err != nil || sent.Load() < 2 {
+			t.Errorf("got error %v after %d releases, want none after both", err, sent.Load())
 		}
 	})
 }
