@@ -14,7 +14,7 @@ import (
 // No name of a key makes two sets look like the same one, with numbers or without: whoever waits gets the keys that it has asked
 // for.
 func TestNamesThatLookAlike(t *testing.T) {
-	long := "{k}" + strings.Repeat("x", 12)
+	one, two := "{k}"+strings.Repeat("x", 12), "{k}"+strings.Repeat("y", 12)
 	for name, c := range map[string]struct {
 		held, wanted []string
 		fenced       bool
@@ -23,7 +23,7 @@ func TestNamesThatLookAlike(t *testing.T) {
 		"the same second key, no number": {[]string{"{k}a", "{k}b"}, []string{"{k}a", "{k}b"}, true},
 		"keys that hold a separator":     {[]string{"{k}a", "{k}b|0:{k}c", "{k}d"}, []string{"{k}a", "{k}b", "{k}c|0:{k}d"}, false},
 		"keys that hold a length": {
-			[]string{"{k}", "9", long, "|159" + long}, []string{"{k}", "|159" + long, "9", long}, false,
+			[]string{"{k}", "9", one, "|159" + two}, []string{"{k}", "|159" + one, "9", two}, false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
