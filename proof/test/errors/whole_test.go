@@ -29,8 +29,11 @@ type telling struct {
 	want    string
 }
 
+// named is the key of a value in the context of the Obtain.
+type named struct{}
+
 // tell runs the Obtain.
-func (c telling) tell(t *testing.T, log *check.Log) error {
+func (c telling) tell(t *testing.T, log slog.Handler, opts ...redislock.ClientOption) error {
 	t.Helper()
 	asked := 0
 	p := &world.FakeServer{Script: func(run check.Run) string {
@@ -52,7 +55,7 @@ func (c telling) tell(t *testing.T, log *check.Log) error {
 		if c.waits {
 			opt.ReadTimeout = -1
 		}
-	}), redislock.WithLogger(slog.New(log)))
+	}), append(opts, redislock.WithLogger(slog.New(log)))...)
 	defer client.Close()
 	ctx := t.Context()
 	if c.within > 0 {
@@ -63,7 +66,10 @@ func (c telling) tell(t *testing.T, log *check.Log) error {
 	if c.closes > 0 {
 		time.AfterFunc(c.closes, client.Close)
 	}
-	_, err := client.Obtain(ctx, []string{"k"}, c.ttl, &c.opt)
+	lock, err := client.Obtain(context.WithValue(ctx, named{}, "caller"), []string{"k"}, c.ttl, &c.opt)
+	if err == nil {
+		check.NoError(t, lock.Release(t.Context()))
+	}
 	return err
 }
 
