@@ -46,14 +46,16 @@ func (d *diary) hooks() redislock.Hooks {
 // itself, and with its outcome; one that does not wait any more because its time is over says nothing of waiting.
 func TestWholeEvents(t *testing.T) {
 	const (
-		held  = world.HeldBySomebody
-		given = ":1\r\n"
-		tenth = 100 * time.Millisecond
+		held      = world.HeldBySomebody
+		given     = ":1\r\n"
+		overtaken = ":-3\r\n"
+		tenth     = 100 * time.Millisecond
 
 		waiting  = `waiting of caller: ["k"] write`
 		waited   = `waited of caller: ["k"] write`
 		obtained = `obtained of caller: ["k"] write`
 		refused  = `refused of caller: ["k"] write`
+		tooLate  = `redislock: obtain "k": not obtained: the answer took 4.0s, which leaves nothing of a ttl of 3s; the keys are given back`
 		holder   = `redislock: "k" is write-locked by a holder that says nothing of itself, 1m00s left`
 	)
 	every := redislock.Options{RetryStrategy: redislock.LinearBackoff(time.Second)}
@@ -94,6 +96,19 @@ func TestWholeEvents(t *testing.T) {
 			telling{answers: []string{held, world.InPlace(1, 1)}, takes: tenth / 2, within: tenth / 5, opt: *world.Queue()},
 			lines(refused + ` queue after 50ms and 1: redislock: obtain "k": context deadline exceeded after 50ms and 1 attempt: ` + holder),
 		},
+		"every answer comes too late for one in line": {
+			telling{answers: []string{given}, takes: 40 * tenth, ttl: 30 * tenth, opt: *world.Queue()},
+			lines(
+				waiting+` queue after 4s and 1: `+tooLate,
+				waited+` queue after 12s and 4: `+tooLate,
+				refused+` queue after 16s and 4: `+tooLate,
+			),
+		},
+		"another lock of its token is always sooner": {
+			telling{answers: []string{overtaken}, takes: tenth}, // 101 times
+			lines("log of caller", refused+` once after 10.1s and 1: redislock: obtain "k": outcome not known: `+
+				`redislock: unexpected reply to obtain: int64`),
+		},
 		"its Wait is over before it waits": {
 			telling{
 				answers: []string{held}, takes: tenth / 2,
@@ -105,7 +120,9 @@ func TestWholeEvents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			world.Bubble(t, func(t *testing.T, _ *world.World, _ *redistest.Mini, _ *world.Journal) {
 				d := new(diary)
-				c.ttl = time.Minute
+				if c.ttl == 0 {
+					c.ttl = time.Minute
+				}
 				_ = c.tell(t, d, redislock.WithHooks(d.hooks())) // the hooks are told of the error
 				if diff := cmp.Diff(c.want, d.lines); diff != "" {
 					t.Errorf("what was told (-want +got):\n%s", diff)
