@@ -32,12 +32,10 @@ func TestContextOfACandidate(t *testing.T) {
 // The locks of a context come one after the other, the innermost first, until nobody wants another one.
 func TestLocksOfAContext(t *testing.T) {
 	t.Parallel()
-	ctx := t.Context()
-	for _, lock := range []string{"outer", "middle", "inner"} {
-		ctx = inctx.With(ctx, inctx.Root{}, lock)
-	}
+	outer := inctx.With(t.Context(), inctx.Root{}, "outer")
+	ctx := inctx.With(inctx.With(outer, inctx.Root{}, "middle"), inctx.Root{}, "inner")
 	all := []any{"inner", "middle", "outer"}
-	for n := range len(all) {
+	for n := range all {
 		var got []any
 		for lock := range inctx.Each(ctx) {
 			if got = append(got, lock); len(got) == n+1 {

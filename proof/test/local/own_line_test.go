@@ -52,27 +52,28 @@ func TestNamesThatLookAlike(t *testing.T) {
 // Lines that nobody needs are looked for when there are more than 64, and after that when there are twice as many as the look
 // before has left, and 64.
 func TestWhenLinesAreSwept(t *testing.T) {
-	s := &local.Lines{Schedule: clock.NewSchedule()}
-	defer s.Schedule.Close()
-	looks := 0
-	var got []int
-	for i := range 600 {
-		w := &local.Waiter{Arrived: clock.Now()}
-		s.Join(w, local.Key{First: strings.Repeat("k", i)})
-		if looks > 0 {
-			got = append(got, i+1)
-		}
-		s.Holds(w, &lock{}, func(any) bool {
-			if i == 0 {
-				looks++
+	onStage(t, func(s *stage) {
+		looks := 0
+		var got []int
+		for i := range 600 {
+			s.key.First = strings.Repeat("k", i)
+			w := s.join(false)
+			if looks > 0 {
+				got = append(got, i+1)
 			}
-			return true
-		}, clock.Moment{})
-		looks = 0
-	}
-	if want := []int{66, 196, 456}; !slices.Equal(got, want) {
-		t.Errorf("there was a look when these came: %d, want %d", got, want)
-	}
+			s.Holds(w, &lock{}, func(any) bool {
+				if i == 0 {
+					looks++
+				}
+				return true
+			}, clock.Moment{})
+			looks = 0
+		}
+		if want := []int{66, 196, 456}; !slices.Equal(got, want) {
+			t.Errorf("there was a look when these came: %d, want %d", got, want)
+		}
+		s.key.First = "none"
+	})
 }
 
 // A line stays for as long as one that stood in it asks by itself, and no Release carries anybody meanwhile.
