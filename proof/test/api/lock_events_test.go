@@ -72,6 +72,8 @@ func warmUp(t *testing.T, client *redislock.Client) {
 	lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"warm", "warm too"}, time.Minute, world.Fenced()))
 	check.NoError(t, lock.Downgrade(t.Context()))
 	check.NoError(t, lock.Refresh(t.Context(), time.Minute))
+	check.NoError(t, lock.RaiseFence(t.Context(), lock.Fence()+1))
+	_ = check.Must[time.Duration](t)(lock.TTL(t.Context()))
 	check.NoError(t, lock.Release(t.Context()))
 	check.NoError(t, check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"warm"}, time.Minute, nil)).Release(t.Context()))
 }
