@@ -1,0 +1,169 @@
+package api_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/world"
+)
+
+// What can be seen to be wrong is refused before anything is sent, also by a Client that asks for most locks at once.
+func TestRefusedBeforeItIsSent(t *testing.T) {
+	t.Parallel()
+	const year = 365 * 24 * time.Hour
+	p := &world.FakeServer{Script: func(check.Run) string { return ":1\r\n" }}
+	cluster := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}, MaxRetries: -1})
+	defer func() { _ = cluster.Close() }()
+	ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"one": "127.0.0.1:1", "two": "127.0.0.1:1"}, HeartbeatFrequency: time.Hour})
+	defer func() { _ = ring.Close() }()
+	single := p.Client(t)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, c := range map[string]struct {
+		rdb interface {
+			redis.Scripter
+			AddHook(redis.Hook)
+		}
+		ctx    context.Context
+		keys   []string
+		ttl    time.Duration
+		opt    *redislock.Options
+		closed bool
+		want   error
+	}{
+		"no key":                 {rdb: single, ttl: time.Minute, want: redislock.ErrInvalid},
+		"an empty key":           {rdb: single, keys: []string{"a", ""}, ttl: time.Minute, want: redislock.ErrInvalid},
+		"a short ttl":            {rdb: single, keys: []string{"a"}, ttl: time.Millisecond - 1, want: redislock.ErrInvalid},
+		"a long ttl":             {rdb: single, keys: []string{"a"}, ttl: year + 1, want: redislock.ErrInvalid},
+		"much metadata":          {rdb: single, keys: []string{"a"}, ttl: year, opt: &redislock.Options{Metadata: strings.Repeat("x", 5000)}, want: redislock.ErrInvalid},
+		"a long name":            {rdb: single, keys: []string{"a"}, ttl: year, opt: &redislock.Options{Name: strings.Repeat("x", 5000)}, want: redislock.ErrInvalid},
+		"a negative Wait":        {rdb: single, keys: []string{"a"}, ttl: year, opt: &redislock.Options{Wait: -1}, want: redislock.ErrInvalid},
+		"a negative HoldAtLeast": {rdb: single, keys: []string{"a"}, ttl: year, opt: &redislock.Options{HoldAtLeast: -1}, want: redislock.ErrInvalid},
+		"PassOn without Queue":   {rdb: single, keys: []string{"a"}, ttl: year, opt: &redislock.Options{PassOn: time.Hour}, want: redislock.ErrInvalid},
+		"a caller with a blank":  {rdb: single, ctx: redislock.WithCaller(t.Context(), "a b"), keys: []string{"a"}, ttl: year, want: redislock.ErrInvalid},
+		"an ended context":       {rdb: single, ctx: ended, keys: []string{"a"}, ttl: time.Minute, want: context.Canceled},
+		"a closed Client":        {rdb: single, keys: []string{"a"}, ttl: time.Minute, closed: true, want: redis.ErrClosed},
+		"two slots":              {rdb: cluster, keys: []string{"a", "b"}, ttl: time.Minute, want: redislock.ErrCrossSlot},
+		"two shards":             {rdb: ring, keys: []string{"a", "b"}, ttl: time.Minute, want: redislock.ErrCrossSlot},
+	} {
+		client := world.NewClient(t, c.rdb)
+		if c.closed {
+			client.Close()
+		}
+		ctx := c.ctx
+		if ctx == nil {
+			ctx = t.Context()
+		}
+		t.Run(name, func(t *testing.T) {
+			world.WantUnsent(t, c.rdb, c.want, func() error { _, err := client.Obtain(ctx, c.keys, c.ttl, c.opt); return err })
+		})
+	}
+}
+
+// An answered is what a server says, and how late; "": nothing.
+type answered struct {
+	reply string
+	after time.Duration
+}
+
+// ending has a Client obtain two keys, and release them if it has them. The server says to its first requests what it is told to say, and
+// that all was done to the others.
+func ending(t *testing.T, first []answered, ctxEnds, ttl time.Duration, opt *redislock.Options, with redislock.ClientOption) (said string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var lines []string
+		began := time.Now()
+		p := &world.FakeServer{Script: func(run check.Run) string {
+			mu.Lock()
+			_, metadata, _ := strings.Cut(run.Value, "|")
+			lines = append(lines, fmt.Sprintf("%s %v %q ttl %v after %v, closes %d", run.Script, run.Set.Keys, metadata, run.TTL,
+				time.Since(began).Truncate(10*time.Millisecond), len(run.Stamp.Closes)))
+			a := answered{reply: ":1\r\n"}
+			if len(first) > 0 {
+				a, first = first[0], first[1:]
+			}
+			mu.Unlock()
+			time.Sleep(a.after)
+			return a.reply
+		}}
+		rdb := p.Client(t, func(o *redis.Options) { o.ReadTimeout, o.WriteTimeout = -1, -1 })
+		client := world.NewClient(t, rdb, with)
+		ctx, cancel := context.WithTimeout(context.Background(), ctxEnds)
+		defer cancel()
+		lock, err := client.Obtain(ctx, []string{"a", "b"}, ttl, opt)
+		took := time.Since(began)
+		if err == nil {
+			err = fmt.Errorf("certain for %v, release: %w", lock.Deadline().Sub(began), lock.Release(context.Background()))
+		}
+		time.Sleep(time.Hour)
+		mu.Lock()
+		defer mu.Unlock()
+		said = fmt.Sprintf("%v: %v\n%s", took, strings.ReplaceAll(err.Error(), "%!w(<nil>)", "done"), strings.Join(lines, "\n"))
+	})
+	return said
+}
+
+// Whoever asks for a lock is told the same, and has the same sent, whether hooks watch its Client or not: with them each Obtain and each
+// Release goes a longer way.
+func TestObtainedTheSameWay(t *testing.T) {
+	t.Parallel()
+	const done, minute, never = ":1\r\n", time.Minute, 100 * time.Hour
+	watched := redislock.WithHooks(redislock.Hooks{Lost: func(context.Context, redislock.Event) {}})
+	for name, c := range map[string]struct {
+		first []answered
+		ends  time.Duration // of the context
+		ttl   time.Duration
+		opt   *redislock.Options
+		want  string
+	}{
+		"done": {nil, never, minute, nil, `
+0s: certain for 59.398s, release: done
+obtain [a b] "" ttl 1m0s after 0s, closes 0
+release [a b] "" ttl 0s after 0s, closes 0
+`},
+		"a fraction": {nil, never, time.Millisecond + 1, nil, `
+0s: certain for 1ms, release: done
+obtain [a b] "" ttl 2ms after 0s, closes 0
+release [a b] "" ttl 0s after 0s, closes 0
+`},
+		"with metadata":               {nil, never, minute, &redislock.Options{Metadata: "m"}, ``},
+		"done when it is late":        {[]answered{{done, 30 * time.Second}}, never, minute, nil, ``},
+		"done when it is too late":    {[]answered{{done, 3 * time.Second}}, never, 2 * time.Second, nil, ``},
+		"done after the context":      {[]answered{{done, 1050 * time.Millisecond}}, time.Second, minute, nil, ``},
+		"done long after the context": {[]answered{{done, 3 * time.Second}}, time.Second, minute, nil, ``},
+		"no answer":                   {[]answered{{}}, never, minute, nil, ``},
+		"no answer, a short ttl":      {[]answered{{}}, never, time.Second, nil, ``},
+		"no answer, and a context":    {[]answered{{}}, time.Second, minute, nil, ``},
+		"refused":                     {[]answered{{world.HeldBySomebody, 0}}, never, minute, nil, ``},
+		"an error":                    {[]answered{{"-ERR broken\r\n", 0}}, never, minute, nil, ``},
+		"perhaps executed":            {[]answered{{"-UNBLOCKED force unblock\r\n", 0}}, never, minute, nil, ``},
+		"another reply": {[]answered{{"+what\r\n", 0}}, never, minute, nil, `
+0s: redislock: obtain "a" and 1 more: outcome not known: redislock: unexpected reply to obtain: string
+obtain [a b] "" ttl 1m0s after 0s, closes 0
+release [a b] "" ttl 0s after 0s, closes 1
+`},
+		"released late":    {[]answered{{done, 0}, {done, 5 * time.Second}}, never, minute, nil, ``},
+		"perhaps released": {[]answered{{done, 0}, {"-UNBLOCKED force unblock\r\n", 0}}, never, minute, nil, ``},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for way, with := range map[string]redislock.ClientOption{"the short way": nil, "the long way": watched} {
+				got := ending(t, c.first, c.ends, c.ttl, c.opt, with)
+				if diff := cmp.Diff(strings.Split(strings.Trim(c.want, "\n"), "\n"), strings.Split(got, "\n")); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", way, diff)
+				}
+			}
+		})
+	}
+}
