@@ -96,27 +96,8 @@ func inRegister(t *testing.T, want string, fn func(t *testing.T, mini *redistest
 // The hooks are told all that there is to say of a lock, by the context of each call.
 func TestEventsSayAll(t *testing.T) {
 	t.Parallel()
-	inRegister(t, `
-obtained by "obtain": [a b c d] write "its name" once took 10ms expires 59.398s asked 1 numbered true ended false
-refreshed by "refresh": [a b c d] write "its name" once took 10ms held 1.02s expires 1m59.808s asked 1 numbered true ended false
-released by "release d": [d] write "its name" once took 10ms held 1.03s kept 3.99s asked 1 numbered true ended false
-refreshed by "downgrade": [a b c] read "its name" once took 10ms held 1.04s expires 1m59.828s asked 1 numbered true ended false
-refreshed by "refresh, broken": [a b c] read "its name" once took 10ms held 1.05s expires 1m59.828s asked 1 numbered true ended false
-  redislock: refresh "a" and 2 more: ERR broken
-refreshed by "upgrade, broken": [a b c] read "its name" once took 10ms held 1.06s expires 1m59.828s asked 1 numbered true ended false
-  redislock: upgrade "a" and 2 more: ERR broken
-released by "release c, broken": [c] read "its name" once took 10ms held 1.07s kept 3.95s asked 1 numbered true ended false
-  redislock: release "c": ERR broken
-released by "release, broken": [a b] read "its name" once took 10ms held 1.08s kept 3.94s asked 1 numbered true ended true
-  redislock: release "a" and 1 more: ERR broken
-released by "release": [a b] read "its name" once took 10ms held 1.09s kept 3.93s asked 1 numbered true ended true
-released by "release, again": [a b] read "its name" once held 1.09s asked 0 numbered true ended true
-  redislock: release "a" and 1 more: lock not held: it was released already
-obtained by "read": [e] read "" once took 10ms expires 1m0.488s asked 1 numbered false ended false
-released by "leave": [e] read "" once took 10ms held 20ms kept 1h0m0s asked 1 numbered false ended true
-released by "release what was left": [e] read "" once held 20ms asked 0 numbered false ended true
-  redislock: release "e": lock not held: it was released already
-`, func(t *testing.T, mini *redistest.Mini, client *redislock.Client, _ *register) {
+	inRegister(t, eventsOfALock, func(t *testing.T, mini *redistest.Mini, client *redislock.Client, _ *register) {
+		t.Helper()
 		lock := check.Must[*redislock.Lock](t)(client.Obtain(calledBy(t, "obtain"), []string{"a", "b", "c", "d"}, time.Minute,
 			&redislock.Options{Name: "its name", HoldAtLeast: 5 * time.Second, Fenced: true}))
 		time.Sleep(time.Second)
@@ -144,7 +125,61 @@ released by "release what was left": [e] read "" once held 20ms asked 0 numbered
 // Who finds out that a lock is lost is told, and the hook that hears of losses as well: once, and with the reason.
 func TestEventsOfALoss(t *testing.T) {
 	t.Parallel()
-	inRegister(t, `
+	inRegister(t, eventsOfALoss, func(t *testing.T, mini *redistest.Mini, client *redislock.Client, r *register) {
+		t.Helper()
+		keeps := &redislock.Options{HoldAtLeast: time.Minute}
+		obtain := func(key string, opt *redislock.Options) *redislock.Lock {
+			return check.Must[*redislock.Lock](t)(client.Obtain(calledBy(t, "obtain"), []string{key}, 30*time.Second, opt))
+		}
+		for _, find := range []func(ctx context.Context, lock *redislock.Lock) error{
+			func(ctx context.Context, lock *redislock.Lock) error { return lock.Refresh(ctx, time.Minute) },
+			func(ctx context.Context, lock *redislock.Lock) error { return lock.Release(ctx) },
+		} {
+			lock := obtain("a", keeps)
+			time.Sleep(time.Second)
+			mini.Miniredis().Del("p:a")
+			check.Is(t, find(calledBy(t, "the one that finds out"), lock), redislock.ErrLockNotHeld)
+			check.Is(t, lock.Release(calledBy(t, "release")), redislock.ErrLockNotHeld)
+		}
+		renewed := obtain("b", world.Watched)
+		time.Sleep(11 * time.Second)
+		mini.Miniredis().SetError("ERR broken")
+		<-renewed.Lost()
+		synctest.Wait()
+		r.hold = func() {
+			mini.Miniredis().SetError("ERR broken")
+			time.Sleep(30 * time.Second)
+		}
+		mini.Miniredis().SetError("")
+		check.NoError(t, renewed.Release(calledBy(t, "release what was lost")))
+		obtain("c", &redislock.Options{Watchdog: true, Name: "held up"})
+		mini.Miniredis().SetError("")
+	})
+}
+
+const eventsOfALock = `
+obtained by "obtain": [a b c d] write "its name" once took 10ms expires 59.398s asked 1 numbered true ended false
+refreshed by "refresh": [a b c d] write "its name" once took 10ms held 1.02s expires 1m59.808s asked 1 numbered true ended false
+released by "release d": [d] write "its name" once took 10ms held 1.03s kept 3.99s asked 1 numbered true ended false
+refreshed by "downgrade": [a b c] read "its name" once took 10ms held 1.04s expires 1m59.828s asked 1 numbered true ended false
+refreshed by "refresh, broken": [a b c] read "its name" once took 10ms held 1.05s expires 1m59.828s asked 1 numbered true ended false
+  redislock: refresh "a" and 2 more: ERR broken
+refreshed by "upgrade, broken": [a b c] read "its name" once took 10ms held 1.06s expires 1m59.828s asked 1 numbered true ended false
+  redislock: upgrade "a" and 2 more: ERR broken
+released by "release c, broken": [c] read "its name" once took 10ms held 1.07s kept 3.95s asked 1 numbered true ended false
+  redislock: release "c": ERR broken
+released by "release, broken": [a b] read "its name" once took 10ms held 1.08s kept 3.94s asked 1 numbered true ended true
+  redislock: release "a" and 1 more: ERR broken
+released by "release": [a b] read "its name" once took 10ms held 1.09s kept 3.93s asked 1 numbered true ended true
+released by "release, again": [a b] read "its name" once held 1.09s asked 0 numbered true ended true
+  redislock: release "a" and 1 more: lock not held: it was released already
+obtained by "read": [e] read "" once took 10ms expires 1m0.488s asked 1 numbered false ended false
+released by "leave": [e] read "" once took 10ms held 20ms kept 1h0m0s asked 1 numbered false ended true
+released by "release what was left": [e] read "" once held 20ms asked 0 numbered false ended true
+  redislock: release "e": lock not held: it was released already
+`
+
+const eventsOfALoss = `
 obtained by "obtain": [a] write "" once took 10ms expires 29.698s asked 1 numbered false ended false
 lost by "": [a] write "" once held 1.02s asked 0 numbered false ended true
   redislock: lock lost: "a"
@@ -189,33 +224,4 @@ refreshed by "": [c] write "held up" once took 10ms held 26.575999998s asked 1 n
   redislock: renew "c": ERR broken
 lost by "": [c] write "held up" once held 30.01s asked 0 numbered false ended true
   redislock: lock lost: "c": no renewal was confirmed before the deadline: redislock: renew "c": ERR broken
-`, func(t *testing.T, mini *redistest.Mini, client *redislock.Client, r *register) {
-		keeps := &redislock.Options{HoldAtLeast: time.Minute}
-		obtain := func(key string, opt *redislock.Options) *redislock.Lock {
-			return check.Must[*redislock.Lock](t)(client.Obtain(calledBy(t, "obtain"), []string{key}, 30*time.Second, opt))
-		}
-		for _, find := range []func(ctx context.Context, lock *redislock.Lock) error{
-			func(ctx context.Context, lock *redislock.Lock) error { return lock.Refresh(ctx, time.Minute) },
-			func(ctx context.Context, lock *redislock.Lock) error { return lock.Release(ctx) },
-		} {
-			lock := obtain("a", keeps)
-			time.Sleep(time.Second)
-			mini.Miniredis().Del("p:a")
-			check.Is(t, find(calledBy(t, "the one that finds out"), lock), redislock.ErrLockNotHeld)
-			check.Is(t, lock.Release(calledBy(t, "release")), redislock.ErrLockNotHeld)
-		}
-		renewed := obtain("b", world.Watched)
-		time.Sleep(11 * time.Second)
-		mini.Miniredis().SetError("ERR broken")
-		<-renewed.Lost()
-		synctest.Wait()
-		r.hold = func() {
-			mini.Miniredis().SetError("ERR broken")
-			time.Sleep(30 * time.Second)
-		}
-		mini.Miniredis().SetError("")
-		check.NoError(t, renewed.Release(calledBy(t, "release what was lost")))
-		obtain("c", &redislock.Options{Watchdog: true, Name: "held up"})
-		mini.Miniredis().SetError("")
-	})
-}
+`

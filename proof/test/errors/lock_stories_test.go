@@ -101,13 +101,12 @@ func tell(t *testing.T, stories []story) {
 	}
 }
 
-// Whoever waits for an answer is told what has become of the lock meanwhile.
-func TestToldWhatHasHappenedMeanwhile(t *testing.T) {
-	t.Parallel()
+// storiesOfLoss are of locks that end while an answer is awaited.
+func storiesOfLoss() []story {
 	refresh := func(ctx context.Context, s *inTurn, ttl time.Duration) func() error {
 		return func() error { return s.lock.Refresh(ctx, ttl) }
 	}
-	tell(t, []story{
+	return []story{
 		{"lost, and refused", func(ctx context.Context, t *testing.T) []any {
 			t.Helper()
 			s := newInTurn(t, world.Fenced(), nil)
@@ -172,6 +171,12 @@ redislock: ttl "a": outcome not known: context deadline exceeded
 <nil>
 2s
 `},
+	}
+}
+
+// storiesOfReleases are of locks that are released more than once.
+func storiesOfReleases() []story {
+	return []story{
 		{"released twice at once", func(ctx context.Context, t *testing.T) []any {
 			t.Helper()
 			s := newInTurn(t, nil, nil)
@@ -212,7 +217,13 @@ redislock: release "a" and 1 more: lock not held: lost "b"
 redislock: release "a" and 1 more: outcome not known: LOADING Redis is loading
 <nil>
 `},
-	})
+	}
+}
+
+// Whoever waits for an answer is told what has become of the lock meanwhile.
+func TestToldWhatHasHappenedMeanwhile(t *testing.T) {
+	t.Parallel()
+	tell(t, append(storiesOfLoss(), storiesOfReleases()...))
 }
 
 // Replicas that do not have what was asked for are told of, and so is a server that does not say whether they have it.

@@ -66,7 +66,7 @@ type operation struct {
 }
 
 // onLock is an operation that asks for one thing.
-func onLock(name string, do func(lock *redislock.Lock, ctx context.Context) error) operation { //nolint:revive // as method expressions have it
+func onLock(name string, do func(lock *redislock.Lock, ctx context.Context) error) operation {
 	return operation{name, func(ctx context.Context, _ *scripted, lock *redislock.Lock) error { return do(lock, ctx) }}
 }
 

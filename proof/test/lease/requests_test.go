@@ -119,14 +119,14 @@ func renewals(rdb *redis.Client, began time.Time) (told func() string) {
 	}
 }
 
-// A lease is renewed after a third of what is certain of it. A Refresh has it renewed for another time. While a shorter lease may have
-// begun, because a Refresh is under way or has met no answer, it is renewed in time for that one.
-func TestRenewedInTime(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		do   func(t *testing.T, mini *redistest.Mini, rdb *redis.Client, lock *redislock.Lock)
-		want string
-	}{
+// A refreshed is what is done with a lock that is renewed, 5 s after it was obtained, and its renewals.
+type refreshed struct {
+	do   func(t *testing.T, mini *redistest.Mini, rdb *redis.Client, lock *redislock.Lock)
+	want string
+}
+
+func leases() map[string]refreshed {
+	return map[string]refreshed{
 		"no Refresh": {nil, "after 19.799s, for 1m0s\nafter 39.599s, for 1m0s"},
 		"a longer one": {func(t *testing.T, _ *redistest.Mini, _ *redis.Client, lock *redislock.Lock) {
 			t.Helper()
@@ -159,12 +159,20 @@ func TestRenewedInTime(t *testing.T) {
 			defer cancel()
 			check.Is(t, lock.Refresh(ctx, 12*time.Second), redislock.ErrUnknownOutcome)
 		}, "after 8.959s, for 1m0s\nafter 12.919s, for 1m0s\nafter 16.878s, for 1m0s\nafter 36.677s, for 1m0s"},
-	} {
+	}
+}
+
+// A lease is renewed after a third of what is certain of it. A Refresh has it renewed for another time. While a shorter lease may have
+// begun, because a Refresh is under way or has met no answer, it is renewed in time for that one.
+func TestRenewedInTime(t *testing.T) {
+	t.Parallel()
+	for name, c := range leases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
 				rdb := mini.Client(t, func(o *redis.Options) { o.MaxRetries = -1 }) // which would come after a random time
-				check.NoError(t, check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Minute, nil)).Refresh(t.Context(), time.Minute))
+				known := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Minute, nil))
+				check.NoError(t, known.Refresh(t.Context(), time.Minute)) // now the server knows the scripts
 				client := world.NewClient(t, rdb)
 				lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"k"}, time.Minute, world.Watched))
 				began := time.Now()

@@ -3,6 +3,7 @@ package lease_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -55,8 +56,13 @@ func (r *recorder) answers(run check.Run) string {
 		is   bool
 		name string
 	}{
-		{run.Can.Block, "block"}, {run.Can.Close, "closes"}, {run.Can.Fenced, "fenced"}, {run.Can.Keep, "keeps writing"},
-		{run.Can.Long, "keeps leases"}, {run.NeverShortens(), "never shortens"}, {run.Can.Search, "searches"},
+		{run.Can.Block, "block"},
+		{run.Can.Close, "closes"},
+		{run.Can.Fenced, "fenced"},
+		{run.Can.Keep, "keeps writing"},
+		{run.Can.Long, "keeps leases"},
+		{run.NeverShortens(), "never shortens"},
+		{run.Can.Search, "searches"},
 	} {
 		if letter.is {
 			line += ", " + letter.name
@@ -98,8 +104,8 @@ const (
 	unblocked = "-UNBLOCKED force unblock\r\n" // the script may have been executed
 )
 
-// uses does with a lock of a, b and c all that asks the server.
-func uses(t *testing.T, lock *redislock.Lock) {
+// usesAll does with a lock of a, b and c all that asks the server.
+func usesAll(t *testing.T, lock *redislock.Lock) {
 	t.Helper()
 	ctx := t.Context()
 	if ttl := check.Must[time.Duration](t)(lock.TTL(ctx)); ttl != 5*time.Second {
@@ -118,16 +124,16 @@ func uses(t *testing.T, lock *redislock.Lock) {
 	check.NoError(t, lock.Leave(ctx, 2*time.Minute))
 }
 
-// What is sent for each operation of a lock says all that matters: which keys, under which token and value, for how long, which leases and
-// modes are left as they are, and what it closes.
-func TestWhatALockSends(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		opt  *redislock.Options
-		do   func(t *testing.T, s *recorder, lock *redislock.Lock)
-		want string
-	}{
-		"plain":  {&redislock.Options{Metadata: "m"}, func(t *testing.T, _ *recorder, lock *redislock.Lock) { t.Helper(); uses(t, lock) }, `
+// A use is what is done with a lock of a, b and c, and what is sent for that, the Obtain included.
+type use struct {
+	opt  *redislock.Options
+	do   func(t *testing.T, s *recorder, lock *redislock.Lock)
+	want string
+}
+
+// usesOfAll are uses of all that there is.
+var usesOfAll = map[string]use{
+	"plain": {&redislock.Options{Metadata: "m"}, func(t *testing.T, _ *recorder, lock *redislock.Lock) { t.Helper(); usesAll(t, lock) }, `
 obtain [a b c] value |m ttl 1m0s
 pttl [a b c] value |m
 refresh [a b c] value |m ttl 1h0m0s, keeps leases, never shortens
@@ -138,7 +144,7 @@ convert [a b c] value |m ttl 1m30s
 release [c] value |m, looks false, left 0s
 release [a b] value |m, looks false, left 2m0s
 `},
-		"fenced": {world.Fenced(), func(t *testing.T, _ *recorder, lock *redislock.Lock) { t.Helper(); uses(t, lock) }, `
+	"fenced": {world.Fenced(), func(t *testing.T, _ *recorder, lock *redislock.Lock) { t.Helper(); usesAll(t, lock) }, `
 rw [a b c] ttl 1m0s, fenced
 pttl [a b c]
 refresh [a b c] ttl 1h0m0s, keeps leases, never shortens
@@ -151,11 +157,11 @@ raise [a b c] ttl 1m30s, fenced
 release [c], fenced, looks false, left 0s
 release [a b], fenced, looks false, left 2m0s
 `},
-		"callers know the token": {world.Fenced(), func(t *testing.T, _ *recorder, lock *redislock.Lock) {
-			t.Helper()
-			_ = lock.Token()
-			uses(t, lock)
-		}, `
+	"callers know the token": {world.Fenced(), func(t *testing.T, _ *recorder, lock *redislock.Lock) {
+		t.Helper()
+		_ = lock.Token()
+		usesAll(t, lock)
+	}, `
 rw [a b c] ttl 1m0s, fenced
 pttl [a b c], searches
 refresh [a b c] ttl 1h0m0s, searches
@@ -168,12 +174,12 @@ raise [a b c] ttl 1m30s, fenced, searches
 release [c], fenced, searches, looks true, left 0s
 release [a b], fenced, searches, looks true, left 2m0s
 `},
-		"a Refresh may have been executed": {nil, func(t *testing.T, s *recorder, lock *redislock.Lock) {
-			t.Helper()
-			s.says(unblocked)
-			check.Is(t, lock.Refresh(t.Context(), 30*time.Second), redislock.ErrUnknownOutcome)
-			uses(t, lock)
-		}, `
+	"a Refresh may have been executed": {nil, func(t *testing.T, s *recorder, lock *redislock.Lock) {
+		t.Helper()
+		s.says(unblocked)
+		check.Is(t, lock.Refresh(t.Context(), 30*time.Second), redislock.ErrUnknownOutcome)
+		usesAll(t, lock)
+	}, `
 obtain [a b c] ttl 1m0s
 refresh [a b c] ttl 30s
 pttl [a b c]
@@ -185,14 +191,14 @@ convert [a b c] ttl 1m30s, stamp 1
 release [c], stamp 1, looks false, left 0s
 release [a b], stamp 1, looks false, left 2m0s
 `},
-		"a Downgrade was abandoned": {nil, func(t *testing.T, s *recorder, lock *redislock.Lock) {
-			t.Helper()
-			s.says("")
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			defer cancel()
-			check.Is(t, lock.Downgrade(ctx), redislock.ErrUnknownOutcome)
-			uses(t, lock)
-		}, `
+	"a Downgrade was abandoned": {nil, func(t *testing.T, s *recorder, lock *redislock.Lock) {
+		t.Helper()
+		s.says("")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		check.Is(t, lock.Downgrade(ctx), redislock.ErrUnknownOutcome)
+		usesAll(t, lock)
+	}, `
 obtain [a b c] ttl 1m0s
 convert [a b c] writes 0 ttl 1m0s
 pttl [a b c]
@@ -204,16 +210,16 @@ convert [a b c] ttl 1m30s, stamp 1
 release [c], stamp 1, looks false, left 0s
 release [a b], stamp 1, looks false, left 2m0s
 `},
-		"callers know the token, and a Refresh may have been executed": {world.Fenced(), func(t *testing.T, s *recorder, lock *redislock.Lock) {
-			t.Helper()
-			_ = lock.Token()
-			s.says(unblocked)
-			check.Is(t, lock.Refresh(t.Context(), 30*time.Second), redislock.ErrUnknownOutcome)
-			check.NoError(t, lock.RaiseFence(t.Context(), 9))
-			s.says(unblocked)
-			check.Is(t, lock.RaiseFence(t.Context(), 19), redislock.ErrUnknownOutcome)
-			uses(t, lock)
-		}, `
+	"callers know the token, and a Refresh may have been executed": {world.Fenced(), func(t *testing.T, s *recorder, lock *redislock.Lock) {
+		t.Helper()
+		_ = lock.Token()
+		s.says(unblocked)
+		check.Is(t, lock.Refresh(t.Context(), 30*time.Second), redislock.ErrUnknownOutcome)
+		check.NoError(t, lock.RaiseFence(t.Context(), 9))
+		s.says(unblocked)
+		check.Is(t, lock.RaiseFence(t.Context(), 19), redislock.ErrUnknownOutcome)
+		usesAll(t, lock)
+	}, `
 rw [a b c] ttl 1m0s, fenced
 refresh [a b c] ttl 30s, searches
 raise [a b c] ttl 1m0s, closes, fenced, searches, stamp 1 closes 1 at redislock:line:{a}
@@ -229,15 +235,19 @@ raise [a b c] ttl 1m30s, fenced, searches
 release [c], fenced, searches, stamp 1, looks true, left 0s
 release [a b], fenced, searches, stamp 1, looks true, left 2m0s
 `},
-		"overtaken": {nil, func(t *testing.T, s *recorder, lock *redislock.Lock) {
-			t.Helper()
-			for _, do := range []func(ctx context.Context) error{
-				func(ctx context.Context) error { return lock.Refresh(ctx, 30*time.Second) }, lock.Downgrade, lock.Upgrade, lock.Release,
-			} {
-				s.says(overtaken)
-				check.NoError(t, do(t.Context()))
-			}
-		}, `
+}
+
+// usesOfSome are others.
+var usesOfSome = map[string]use{
+	"overtaken": {nil, func(t *testing.T, s *recorder, lock *redislock.Lock) {
+		t.Helper()
+		for _, do := range []func(ctx context.Context) error{
+			func(ctx context.Context) error { return lock.Refresh(ctx, 30*time.Second) }, lock.Downgrade, lock.Upgrade, lock.Release,
+		} {
+			s.says(overtaken)
+			check.NoError(t, do(t.Context()))
+		}
+	}, `
 obtain [a b c] ttl 1m0s
 refresh [a b c] ttl 30s
 refresh [a b c] ttl 30s, keeps leases, never shortens
@@ -248,44 +258,52 @@ convert [a b c] ttl 30s, keeps leases
 release [a b c], looks false, left 0s
 release [a b c], looks false, left 0s
 `},
-		"renewed": {world.Watched, func(t *testing.T, s *recorder, lock *redislock.Lock) {
-			t.Helper()
-			time.Sleep(30 * time.Second)
-			_ = lock.Token()
-			s.says(unblocked)
-			time.Sleep(20 * time.Second)
-			check.NoError(t, lock.Release(t.Context()))
-		}, `
+	"renewed": {world.Watched, func(t *testing.T, s *recorder, lock *redislock.Lock) {
+		t.Helper()
+		time.Sleep(30 * time.Second)
+		_ = lock.Token()
+		s.says(unblocked)
+		time.Sleep(20 * time.Second)
+		check.NoError(t, lock.Release(t.Context()))
+	}, `
 obtain [a b c] ttl 1m0s
 refresh [a b c] ttl 1m0s, keeps leases, never shortens
 refresh [a b c] ttl 1m0s, keeps leases, never shortens, searches
 refresh [a b c] ttl 1m0s, keeps leases, never shortens, searches
 release [a b c], searches, looks true, left 0s
 `},
-		"released in doubt": {nil, func(t *testing.T, s *recorder, lock *redislock.Lock) {
-			t.Helper()
-			s.says(unblocked)
-			check.Is(t, lock.Leave(t.Context(), time.Hour), redislock.ErrUnknownOutcome)
-			time.Sleep(time.Minute)
-		}, `
+	"released in doubt": {nil, func(t *testing.T, s *recorder, lock *redislock.Lock) {
+		t.Helper()
+		s.says(unblocked)
+		check.Is(t, lock.Leave(t.Context(), time.Hour), redislock.ErrUnknownOutcome)
+		time.Sleep(time.Minute)
+	}, `
 obtain [a b c] ttl 1m0s
 release [a b c], looks false, left 1h0m0s
 release [a b c], closes, stamp 1 closes 1 at redislock:line:{a}, looks false, left 1h0m0s
 `},
-		"a part released in doubt": {nil, func(t *testing.T, s *recorder, lock *redislock.Lock) {
-			t.Helper()
-			_ = lock.Token()
-			s.says(unblocked)
-			check.Is(t, lock.ReleaseKeys(t.Context(), []string{"a", "b"}), redislock.ErrUnknownOutcome)
-			time.Sleep(time.Minute)
-			check.NoError(t, lock.Release(t.Context()))
-		}, `
+	"a part released in doubt": {nil, func(t *testing.T, s *recorder, lock *redislock.Lock) {
+		t.Helper()
+		_ = lock.Token()
+		s.says(unblocked)
+		check.Is(t, lock.ReleaseKeys(t.Context(), []string{"a", "b"}), redislock.ErrUnknownOutcome)
+		time.Sleep(time.Minute)
+		check.NoError(t, lock.Release(t.Context()))
+	}, `
 obtain [a b c] ttl 1m0s
 release [a b], searches, looks true, left 0s
 release [a b], closes, stamp 1 closes 1 at redislock:line:{a}, looks false, left 0s
 release [c], searches, stamp 1, looks true, left 0s
 `},
-	} {
+}
+
+// What is sent for each operation of a lock says all that matters: which keys, under which token and value, for how long, which leases and
+// modes are left as they are, and what it closes.
+func TestWhatALockSends(t *testing.T) {
+	t.Parallel()
+	uses := maps.Clone(usesOfAll)
+	maps.Copy(uses, usesOfSome)
+	for name, c := range uses {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
