@@ -136,10 +136,14 @@ func TestLogSaysAllOfALoss(t *testing.T) {
 		lock := obtain(world.Watched)
 		mini.Miniredis().Del("p:b")
 		<-lock.Lost()
+		synctest.Wait() // it is logged
 		check.Is(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
+		unwatched := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"c"}, time.Minute, nil))
 		lost := obtain(world.Watched).Lost()
 		client.Close()
 		<-lost
+		synctest.Wait()
+		<-unwatched.Context(t.Context()).Done() // nobody would watch it
 		synctest.Wait()
 		if diff := cmp.Diff(strings.Split(strings.Trim(logOfALoss, "\n"), "\n"), strings.Split(strings.TrimSpace(text.String()), "\n")); diff != "" {
 			t.Errorf("log (-want +got):\n%s", diff)
@@ -152,4 +156,5 @@ level=WARN msg="redislock: lock lost" keys=[a] error="redislock: release \"a\": 
 level=WARN msg="redislock: lock lost" keys=[b] error="redislock: release \"b\": lock not held: lost \"b\""
 level=WARN msg="redislock: lock lost" keys="[a b]" error="redislock: lock lost: \"b\""
 level=INFO msg="redislock: client closed, lock left to its ttl" keys="[a b]"
+level=INFO msg="redislock: client closed, lock left to its ttl" keys=[c]
 `

@@ -124,91 +124,94 @@ type end struct {
 	want  string
 }
 
-// endings are all ends.
-func endings() map[string]end {
-	const done, minute, late, never = ":1\r\n", time.Minute, 2 * time.Hour, 100 * time.Hour
-	return map[string]end{
-		"done": {nil, never, minute, nil, `
+const (
+	done   = ":1\r\n"
+	minute = time.Minute
+	late   = 2 * time.Hour // an answer of which nobody waits
+	never  = 100 * time.Hour
+)
+
+var endings = map[string]end{
+	"done": {nil, never, minute, nil, `
 0s: certain for 59.398s, release: done
 obtain [a b] "" ttl 1m0s after 0s, closes 0
 release [a b] "" ttl 0s after 0s, closes 0
 `},
-		"a fraction": {nil, never, time.Millisecond + 1, nil, `
+	"a fraction": {nil, never, time.Millisecond + 1, nil, `
 0s: certain for 1ms, release: done
 obtain [a b] "" ttl 2ms after 0s, closes 0
 release [a b] "" ttl 0s after 0s, closes 0
 `},
-		"with metadata": {nil, never, minute, &redislock.Options{Metadata: "m"}, `
+	"with metadata": {nil, never, minute, &redislock.Options{Metadata: "m"}, `
 0s: certain for 59.398s, release: done
 obtain [a b] "m" ttl 1m0s after 0s, closes 0
 release [a b] "m" ttl 0s after 0s, closes 0
 `},
-		"done when it is late": {[]answered{{done, 30 * time.Second}}, never, minute, nil, `
+	"done when it is late": {[]answered{{done, 30 * time.Second}}, never, minute, nil, `
 30s: certain for 59.398s, release: done
 obtain [a b] "" ttl 1m0s after 0s, closes 0
 release [a b] "" ttl 0s after 30s, closes 0
 `},
-		"done when it is too late": {[]answered{{done, 3 * time.Second}}, never, 2 * time.Second, nil, `
+	"done when it is too late": {[]answered{{done, 3 * time.Second}}, never, 2 * time.Second, nil, `
 3s: redislock: obtain "a" and 1 more: not obtained: the answer took 3.0s, which leaves nothing of a ttl of 2s; the keys are given back
 obtain [a b] "" ttl 2s after 0s, closes 0
 release [a b] "" ttl 0s after 3s, closes 0
 `},
-		"done after the context": {[]answered{{done, 1050 * time.Millisecond}}, time.Second, minute, nil, `
+	"done after the context": {[]answered{{done, 1050 * time.Millisecond}}, time.Second, minute, nil, `
 1.05s: redislock: obtain "a" and 1 more: context deadline exceeded after 1.0s and 1 attempt: not obtained
 obtain [a b] "" ttl 1m0s after 0s, closes 0
 release [a b] "" ttl 0s after 1.05s, closes 0
 `},
-		"done long after the context": {[]answered{{done, 3 * time.Second}}, time.Second, minute, nil, `
+	"done long after the context": {[]answered{{done, 3 * time.Second}}, time.Second, minute, nil, `
 1.1s: redislock: obtain "a" and 1 more: outcome not known: context deadline exceeded after 1.1s and 1 attempt
 obtain [a b] "" ttl 1m0s after 0s, closes 0
 release [a b] "" ttl 0s after 1.1s, closes 1
 `},
-		"no answer": {[]answered{{done, late}}, never, minute, nil, `
+	"no answer": {[]answered{{done, late}}, never, minute, nil, `
 1m0s: redislock: obtain "a" and 1 more: outcome not known: no answer for 1m00s: i/o timeout
 obtain [a b] "" ttl 1m0s after 0s, closes 0
 release [a b] "" ttl 0s after 1m0s, closes 1
 `},
-		"no answer, a short ttl": {[]answered{{done, late}}, never, time.Second, nil, `
+	"no answer, a short ttl": {[]answered{{done, late}}, never, time.Second, nil, `
 5s: redislock: obtain "a" and 1 more: outcome not known: no answer for 5.0s: i/o timeout
 obtain [a b] "" ttl 1s after 0s, closes 0
 release [a b] "" ttl 0s after 5s, closes 1
 `},
-		"no answer, and a context": {[]answered{{done, late}}, time.Second, minute, nil, `
+	"no answer, and a context": {[]answered{{done, late}}, time.Second, minute, nil, `
 1.1s: redislock: obtain "a" and 1 more: outcome not known: context deadline exceeded after 1.1s and 1 attempt
 obtain [a b] "" ttl 1m0s after 0s, closes 0
 release [a b] "" ttl 0s after 1.1s, closes 1
 `},
-		"refused": {[]answered{{world.HeldBySomebody, 0}}, never, minute, nil, `
+	"refused": {[]answered{{world.HeldBySomebody, 0}}, never, minute, nil, `
 0s: redislock: "a" is write-locked by a holder that says nothing of itself, 1m00s left
 obtain [a b] "" ttl 1m0s after 0s, closes 0
 `},
-		"an error": {[]answered{{"-ERR broken\r\n", 0}}, never, minute, nil, `
+	"an error": {[]answered{{"-ERR broken\r\n", 0}}, never, minute, nil, `
 0s: redislock: obtain "a" and 1 more: ERR broken
 obtain [a b] "" ttl 1m0s after 0s, closes 0
 release [a b] "" ttl 0s after 0s, closes 1
 `},
-		"perhaps executed": {[]answered{{"-UNBLOCKED force unblock\r\n", 0}}, never, minute, nil, `
+	"perhaps executed": {[]answered{{"-UNBLOCKED force unblock\r\n", 0}}, never, minute, nil, `
 0s: redislock: obtain "a" and 1 more: outcome not known: UNBLOCKED force unblock
 obtain [a b] "" ttl 1m0s after 0s, closes 0
 release [a b] "" ttl 0s after 0s, closes 1
 `},
-		"another reply": {[]answered{{"+what\r\n", 0}}, never, minute, nil, `
+	"another reply": {[]answered{{"+what\r\n", 0}}, never, minute, nil, `
 0s: redislock: obtain "a" and 1 more: outcome not known: redislock: unexpected reply to obtain: string
 obtain [a b] "" ttl 1m0s after 0s, closes 0
 release [a b] "" ttl 0s after 0s, closes 1
 `},
-		"released late": {[]answered{{done, 0}, {done, 5 * time.Second}}, never, minute, nil, `
+	"released late": {[]answered{{done, 0}, {done, 5 * time.Second}}, never, minute, nil, `
 0s: certain for 59.398s, release: done
 obtain [a b] "" ttl 1m0s after 0s, closes 0
 release [a b] "" ttl 0s after 0s, closes 0
 `},
-		"perhaps released": {[]answered{{done, 0}, {"-UNBLOCKED force unblock\r\n", 0}}, never, minute, nil, `
+	"perhaps released": {[]answered{{done, 0}, {"-UNBLOCKED force unblock\r\n", 0}}, never, minute, nil, `
 0s: certain for 59.398s, release: redislock: release "a" and 1 more: outcome not known: UNBLOCKED force unblock
 obtain [a b] "" ttl 1m0s after 0s, closes 0
 release [a b] "" ttl 0s after 0s, closes 0
 release [a b] "" ttl 0s after 0s, closes 1
 `},
-	}
 }
 
 // Whoever asks for a lock is told the same, and has the same sent, whether hooks watch its Client or not: with them each Obtain and each
@@ -216,7 +219,7 @@ release [a b] "" ttl 0s after 0s, closes 1
 func TestObtainedTheSameWay(t *testing.T) {
 	t.Parallel()
 	watched := redislock.WithHooks(redislock.Hooks{Lost: func(context.Context, redislock.Event) {}})
-	for name, c := range endings() {
+	for name, c := range endings {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for way, with := range map[string]redislock.ClientOption{"the short way": nil, "the long way": watched} {

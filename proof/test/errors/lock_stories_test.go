@@ -157,6 +157,12 @@ redislock: refresh "a" and 1 more: lock not held: the answer came after the new 
 redislock: refresh "a" and 1 more: lock not held: it was lost
 write "a", "b", lost
 `},
+	}
+}
+
+// storiesOfReleases are of locks that are released while an answer is awaited.
+func storiesOfReleases() []story {
+	return []story{
 		{"a key was freed, and then there is no answer", func(ctx context.Context, t *testing.T) []any {
 			t.Helper()
 			s := newInTurn(t, nil, nil)
@@ -171,12 +177,6 @@ redislock: ttl "a": outcome not known: context deadline exceeded
 <nil>
 2s
 `},
-	}
-}
-
-// storiesOfReleases are of locks that are released more than once.
-func storiesOfReleases() []story {
-	return []story{
 		{"released twice at once", func(ctx context.Context, t *testing.T) []any {
 			t.Helper()
 			s := newInTurn(t, nil, nil)
@@ -323,7 +323,7 @@ func TestPrintsHowALockHasEnded(t *testing.T) {
 			text = append(text, ttl, err)
 		}
 		check.NoError(t, s.lock.Release(ctx))
-		text = append(text, fmt.Sprint(s.lock))
+		text = append(text, fmt.Sprint(s.lock), "it has a token: ", s.lock.Token() != "")
 		attached := s.client.Attach([]string{"a"}, "t")
 		text = append(text, fmt.Sprint(attached))
 		check.NoError(t, attached.Refresh(ctx, time.Minute))
@@ -341,6 +341,8 @@ write "a", "b", 59s left
 0s
 redislock: ttl "a" and 1 more: lock not held
 write "a", "b", released
+it has a token: 
+true
 keys "a", time left not known
 keys "a", 59s left
 keys "a", lost

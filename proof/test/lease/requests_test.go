@@ -190,3 +190,25 @@ func TestRenewedInTime(t *testing.T) {
 		})
 	}
 }
+
+// Leases that are due at about the same time are renewed together, when the first of them is due.
+func TestRenewedTogether(t *testing.T) {
+	t.Parallel()
+	world.Bubble(t, func(t *testing.T, _ *world.World, mini *redistest.Mini, _ *world.Journal) {
+		rdb := mini.Client(t)
+		client := world.NewClient(t, rdb)
+		known := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"k"}, time.Minute, nil))
+		check.NoError(t, known.Refresh(t.Context(), time.Minute)) // now the server knows the scripts
+		began := time.Now()
+		told := renewals(rdb, began)
+		for _, key := range []string{"a", "b", "c"} {
+			check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{key}, time.Minute, world.Watched))
+			time.Sleep(1500 * time.Millisecond)
+		}
+		time.Sleep(time.Until(began.Add(24 * time.Second)))
+		const want = "after 19.799s, for 1m0s\nafter 19.799s, for 1m0s\nafter 22.799s, for 1m0s"
+		if diff := cmp.Diff(want, told()); diff != "" {
+			t.Errorf("renewals (-want +got):\n%s", diff)
+		}
+	})
+}

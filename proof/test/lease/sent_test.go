@@ -76,6 +76,9 @@ func (r *recorder) answers(run check.Run) string {
 	}
 	if run.Release != nil {
 		line += fmt.Sprintf(", looks %t, left %v", run.Release.Looks, run.Left)
+		if len(run.Spared) > 0 {
+			line += fmt.Sprint(", spares ", run.Spared)
+		}
 	}
 	r.lines = append(r.lines, line)
 	if len(r.first) > 0 {
