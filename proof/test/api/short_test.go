@@ -87,7 +87,10 @@ func ending(t *testing.T, first []answered, ctxEnds, ttl time.Duration, opt *red
 		began := time.Now()
 		p := &world.FakeServer{Script: func(run check.Run) string {
 			mu.Lock()
-			_, metadata, _ := strings.Cut(run.Value, "|")
+			token, metadata, _ := strings.Cut(run.Value, "|")
+			if token == "" {
+				metadata += ", without a token"
+			}
 			lines = append(lines, fmt.Sprintf("%s %v %q ttl %v after %v, closes %d", run.Script, run.Set.Keys, metadata, run.TTL,
 				time.Since(began).Truncate(10*time.Millisecond), len(run.Stamp.Closes)))
 			a := answered{reply: ":1\r\n"}

@@ -282,6 +282,8 @@ func TestRefusedOfALock(t *testing.T) {
 			s.lock.Refresh(ctx, 1), s.lock.RaiseFence(ctx, 0), s.lock.RaiseFence(ctx, -1), s.lock.RaiseFence(ctx, 1<<53), s.lock.ReleaseKeys(ctx, nil),
 			s.lock.ReleaseKeys(ctx, []string{"a", "c"}), s.lock.Leave(ctx, 400*24*time.Hour),
 		}
+		zero := new(redislock.Lock)
+		refused = append(refused, zero.Refresh(ctx, time.Hour), zero.Release(ctx))
 		return append(refused, "sent:", s.lock.RaiseFence(ctx, 1), s.lock.RaiseFence(ctx, 1))
 	}, `
 redislock: refresh: lock not held: no Obtain has returned it
@@ -302,6 +304,8 @@ redislock: raise fence: invalid number: 9007199254740992 is not between 1 and 45
 redislock: release: invalid keys: none are named
 redislock: release: invalid keys: "c" is not in the set
 redislock: leave: invalid ttl: 9600h0m0s is not between 1ms and 8760h0m0s
+redislock: refresh: lock not held: no Obtain has returned it
+redislock: release: lock not held: no Obtain has returned it
 sent:
 redislock: raise fence "a" and 1 more: ERR broken
 <nil>

@@ -242,6 +242,60 @@ release [a b], fenced, searches, stamp 1, looks true, left 2m0s
 
 // usesOfSome are others.
 var usesOfSome = map[string]use{
+	"released": {nil, func(t *testing.T, _ *recorder, lock *redislock.Lock) {
+		t.Helper()
+		check.NoError(t, lock.Release(t.Context()))
+		check.Is(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
+	}, `
+obtain [a b c] ttl 1m0s
+release [a b c], looks false, left 0s
+`},
+	"released, fenced": {world.Fenced(), func(t *testing.T, _ *recorder, lock *redislock.Lock) {
+		t.Helper()
+		check.NoError(t, lock.Release(t.Context()))
+	}, `
+rw [a b c] ttl 1m0s, fenced
+release [a b c], fenced, looks false, left 0s
+`},
+	"released, read": {nil, func(t *testing.T, _ *recorder, lock *redislock.Lock) {
+		t.Helper()
+		check.NoError(t, lock.Downgrade(t.Context()))
+		check.NoError(t, lock.Release(t.Context()))
+	}, `
+obtain [a b c] ttl 1m0s
+convert [a b c] writes 0 ttl 1m0s
+release [a b c], looks false, left 0s
+`},
+	"released, callers know the token": {nil, func(t *testing.T, _ *recorder, lock *redislock.Lock) {
+		t.Helper()
+		_ = lock.Token()
+		check.NoError(t, lock.Release(t.Context()))
+	}, `
+obtain [a b c] ttl 1m0s
+release [a b c], searches, looks true, left 0s
+`},
+	"released after a Refresh that may have been executed": {nil, func(t *testing.T, s *recorder, lock *redislock.Lock) {
+		t.Helper()
+		s.says(unblocked)
+		check.Is(t, lock.Refresh(t.Context(), 30*time.Second), redislock.ErrUnknownOutcome)
+		check.NoError(t, lock.Release(t.Context()))
+	}, `
+obtain [a b c] ttl 1m0s
+refresh [a b c] ttl 30s
+release [a b c], closes, stamp 1 closes 1 at redislock:line:{a}, looks false, left 0s
+`},
+	"renewed after a Refresh that may have been executed": {world.Watched, func(t *testing.T, s *recorder, lock *redislock.Lock) {
+		t.Helper()
+		s.says(unblocked)
+		check.Is(t, lock.Refresh(t.Context(), 30*time.Second), redislock.ErrUnknownOutcome)
+		time.Sleep(15 * time.Second)
+		check.NoError(t, lock.Release(t.Context()))
+	}, `
+obtain [a b c] ttl 1m0s
+refresh [a b c] ttl 30s
+refresh [a b c] ttl 1m0s, closes, keeps leases, never shortens, stamp 1 closes 1 at redislock:line:{a}
+release [a b c], stamp 1, looks false, left 0s
+`},
 	"overtaken": {nil, func(t *testing.T, s *recorder, lock *redislock.Lock) {
 		t.Helper()
 		for _, do := range []func(ctx context.Context) error{
