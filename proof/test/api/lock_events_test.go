@@ -141,6 +141,7 @@ func TestEventsOfALoss(t *testing.T) {
 			check.Is(t, find(calledBy(t, "the one that finds out"), lock), redislock.ErrLockNotHeld)
 			check.Is(t, lock.Release(calledBy(t, "release")), redislock.ErrLockNotHeld)
 		}
+		check.Is(t, obtain("d", nil).Refresh(calledBy(t, "refresh"), 5*time.Millisecond), redislock.ErrLockNotHeld) // its answer comes too late
 		renewed := obtain("b", world.Watched)
 		time.Sleep(11 * time.Second)
 		mini.Miniredis().SetError("ERR broken")
@@ -192,6 +193,11 @@ released by "the one that finds out": [a] write "" once took 10ms held 1.02s ask
   redislock: release "a": lock not held: lost "a"
 released by "release": [a] write "" once held 1.02s asked 0 numbered false ended true
   redislock: release "a": lock not held: lost "a"
+obtained by "obtain": [d] write "" once took 10ms expires 31.748s asked 1 numbered false ended false
+lost by "": [d] write "" once held 20ms asked 0 numbered false ended true
+  redislock: lock lost: "d": lock not held: the answer came after the new lease had ended
+refreshed by "refresh": [d] write "" once took 10ms held 20ms asked 1 numbered false ended true
+  redislock: refresh "d": lock not held: the answer came after the new lease had ended
 obtained by "obtain": [b] write "" once took 10ms asked 1 numbered false ended false
 refreshed by "": [b] write "" once took 10ms held 9.909333333s asked 1 numbered false ended false
 refreshed by "": [b] write "" once took 10ms held 19.808666666s asked 1 numbered false ended false
