@@ -94,7 +94,7 @@ func inRegister(t *testing.T, want string, fn func(t *testing.T, mini *redistest
 }
 
 // The hooks are told all that there is to say of a lock, by the context of each call.
-func TestEventsSayAll(t *testing.T) {
+func TestEventsOfALockSayAll(t *testing.T) {
 	t.Parallel()
 	inRegister(t, eventsOfALock, func(t *testing.T, mini *redistest.Mini, client *redislock.Client, _ *register) {
 		t.Helper()
