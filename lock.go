@@ -275,10 +275,10 @@ func (l *Lock) shown() shown.Lock {
 	return of
 }
 
-// report tells a hook how an operation on the whole lock ended.
-func (l *Lock) report(ctx context.Context, hook func(context.Context, Event), began clock.Moment, attempts int, err error) {
-	if hook != nil {
-		hook(ctx, l.event(l.snapshot(), began, attempts, err))
+// reportLost tells the hook that the lock was lost.
+func (l *Lock) reportLost(why error) {
+	if hook := l.client.hooks.Lost; hook != nil {
+		hook(context.Background(), l.event(l.snapshot(), clock.Now(), 0, why))
 	}
 }
 
@@ -298,7 +298,7 @@ func (l *Lock) reportReleased(ctx context.Context, set keySet, keep, began clock
 		return
 	}
 	e := l.event(set, began, asked, err)
-	if asked > 0 && !errors.Is(err, ErrLockNotHeld) {
+	if !errors.Is(err, ErrLockNotHeld) {
 		e.Kept = began.Until(keep)
 	}
 	hook(ctx, e)
@@ -333,6 +333,6 @@ func (l *Lock) announce() {
 	isLost, why := l.state == lost, l.why
 	l.mu.Unlock()
 	if isLost {
-		l.report(context.Background(), l.client.hooks.Lost, clock.Now(), 0, why)
+		l.reportLost(why)
 	}
 }

@@ -250,7 +250,7 @@ func (l *Lock) free(ctx context.Context, p part, first sent) error {
 			}
 			l.mayBeFree(p, freeing)
 			hub.AskAgain(set.Keys, nil)
-			return about("release", set, c.fault(c.Replicated.Never != nil))
+			return about("release", set, c.fault(false))
 		}
 		if c.IsUnanswered() && next {
 			hub.AskAgain(set.Keys, nil) // the turn of a waiter was in an answer that did not come

@@ -95,7 +95,7 @@ func (l *Lock) releaseShort(ctx context.Context) (free bool, p part, s sent) {
 	r := l.client.newCall()
 	r.run.Plain(p.set.Keys, p.set.Lines, &l.value, 0)
 	r.begins(ctx).of, r.Tracker, r.Plain = &l.asker, r, true
-	s = sent{r, l.client.conn.Send(ctx, &r.Call, wire.Bound{}, patienceOf(ctx)), l}
+	s = sent{call: r, end: l.client.conn.Send(ctx, &r.Call, wire.Bound{}, patienceOf(ctx))}
 	if s.end != wire.Settled || r.Err != nil || r.Reply != proto.AllDone || r.IsUnanswered() {
 		return false, p, s
 	}

@@ -238,7 +238,7 @@ func (l *Lock) lose(why error) {
 		l.client.log.Warn(logLoss, set.logged("error", why)...)
 	}
 	if announced { // else the hooks are told once they know of the lock
-		l.report(context.Background(), l.client.hooks.Lost, clock.Now(), 0, why)
+		l.reportLost(why)
 	}
 }
 

@@ -120,3 +120,35 @@ func Count(rdb interface{ AddHook(redis.Hook) }, prefix string) *atomic.Int64 {
 	}})
 	return n
 }
+
+type page struct{}
+
+// OnPage returns a context by which a test tells where it was passed on to.
+func OnPage(ctx context.Context, name string) context.Context {
+	return context.WithValue(ctx, page{}, name)
+}
+
+// PageOf returns the name that OnPage gave to a context; empty if it did not.
+func PageOf(ctx context.Context) string {
+	name, _ := ctx.Value(page{}).(string)
+	return name
+}
+
+// Seeing is a hook of a Redis client that is called with the context of each single command before it is sent.
+type Seeing func(ctx context.Context, cmd redis.Cmder)
+
+// DialHook lets connections pass.
+func (s Seeing) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessHook sees a command.
+func (s Seeing) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		s(ctx, cmd)
+		return next(ctx, cmd)
+	}
+}
+
+// ProcessPipelineHook lets commands pass that are sent together: they have no context of their own.
+func (s Seeing) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}

@@ -2,7 +2,10 @@ package check
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -10,17 +13,35 @@ import (
 type Log struct {
 	mu      sync.Mutex
 	records []slog.Record
+	lines   []string
 }
 
 // Enabled is true at every level.
 func (l *Log) Enabled(context.Context, slog.Level) bool { return true }
 
 // Handle keeps a record.
-func (l *Log) Handle(_ context.Context, r slog.Record) error {
+func (l *Log) Handle(ctx context.Context, r slog.Record) error {
+	var line strings.Builder
+	fmt.Fprintf(&line, "%s %s", r.Level, r.Message)
+	r.Attrs(func(a slog.Attr) bool {
+		fmt.Fprintf(&line, " %s=%v", a.Key, a.Value)
+		return true
+	})
+	if page := PageOf(ctx); page != "" {
+		line.WriteString(" on " + page)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.records = append(l.records, r.Clone())
+	l.records, l.lines = append(l.records, r.Clone()), append(l.lines, line.String())
 	return nil
+}
+
+// Lines returns each record as one line, as a whole: its level, its message, its attributes, and the page of its context, if that
+// has one.
+func (l *Log) Lines() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.lines)
 }
 
 // WithAttrs is not needed here.

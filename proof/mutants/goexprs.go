@@ -131,8 +131,10 @@ func (s site) drop(e ast.Expr, wanted types.Type) {
 		return
 	}
 	if name := types.TypeString(wanted, nil); name == "context.Context" {
-		place := s.function(e, "Context", 1)
-		s.made(e, drops, place, place, "context.Background()")
+		if background := "context.Background()"; s.text(e) != background {
+			place := s.function(e, "Context", 1)
+			s.made(e, drops, place, place, background)
+		}
 		return
 	}
 	function := "Drop"

@@ -57,7 +57,7 @@ func TestLogOfNotices(t *testing.T) {
 			Script:    func(check.Run) string { return ":1\r\n" },
 			Subscribe: func(int, string) string { return "-NOPERM no channel" + place + "\r\n" },
 		}
-		var book check.Book
+		var book check.Log
 		client := redislock.New(p.Client(t), redislock.WithBreakNotices(), redislock.WithLogger(slog.New(&book)))
 		check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"a"}, time.Hour, world.Watched))
 		time.Sleep(time.Second)

@@ -143,7 +143,7 @@ func TestEachHookAlone(t *testing.T) {
 func TestLogOfKeys(t *testing.T) {
 	for n, more := range map[int]string{1: "", 2: "", 20: "", 21: " more_keys=1", 45: " more_keys=25"} {
 		world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
-			var book check.Book
+			var book check.Log
 			client := w.Prefixed(t, redislock.WithLogger(slog.New(&book))).Client
 			keys := world.Numbered("k", n)
 			lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), keys, time.Minute, world.Watched))

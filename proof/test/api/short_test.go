@@ -200,7 +200,7 @@ obtain [a b] "" ttl 1m0s after 0s, closes 0
 release [a b] "" ttl 0s after 0s, closes 1
 `},
 	"another reply": {[]answered{{"+what\r\n", 0}}, never, minute, nil, `
-0s: redislock: obtain "a" and 1 more: outcome not known: redislock: unexpected reply to obtain: string
+0s: redislock: obtain "a" and 1 more: outcome not known: unexpected reply to obtain: string
 obtain [a b] "" ttl 1m0s after 0s, closes 0
 release [a b] "" ttl 0s after 0s, closes 1
 `},

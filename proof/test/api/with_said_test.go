@@ -95,7 +95,7 @@ func TestWithLogsItsRelease(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
 				rdb := mini.Client(t)
-				var book check.Book
+				var book check.Log
 				client := world.NewClient(t, rdb, redislock.WithKeyPrefix(w.Prefix), redislock.WithLogger(slog.New(&book)))
 				isRelease := func(cmd redis.Cmder) bool { return check.RunIn(cmd).Of("release") }
 				rdb.AddHook(check.Around{

@@ -26,7 +26,7 @@ import (
 type breaking struct {
 	client  *redislock.Client
 	rdb     *redis.Client
-	book    check.Book
+	book    check.Log
 	mu      sync.Mutex
 	answers []any         // to its Breaks, in this order; then the server answers
 	late    time.Duration // by which the answer of a server to a Break is late

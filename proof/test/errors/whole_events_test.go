@@ -107,7 +107,7 @@ func TestWholeEvents(t *testing.T) {
 		"another lock of its token is always sooner": {
 			telling{answers: []string{overtaken}, takes: tenth}, // 101 times
 			lines("log of caller", refused+` once after 10.1s and 1: redislock: obtain "k": outcome not known: `+
-				`redislock: unexpected reply to obtain: int64`),
+				`unexpected reply to obtain: int64`),
 		},
 		"its Wait is over before it waits": {
 			telling{

@@ -130,7 +130,7 @@ func TestWholeTexts(t *testing.T) {
 		},
 		"the answer makes no sense": {
 			answers: []string{"+what\r\n"},
-			want:    `redislock: obtain "k": outcome not known: redislock: unexpected reply to obtain: string`,
+			want:    `redislock: obtain "k": outcome not known: unexpected reply to obtain: string`,
 		},
 		"the answer comes too late": {
 			answers: []string{":1\r\n"}, takes: 4 * time.Second, ttl: 3 * time.Second,
