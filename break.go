@@ -28,7 +28,7 @@ func (c *Client) Break(ctx context.Context, keys []string, reason string) ([]Hol
 		return nil, fmt.Errorf("redislock: break: %w", err)
 	}
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("redislock: break %s: not asked: %w", set, context.Cause(ctx))
+		return nil, notAsked(ctx, "break", set)
 	}
 	// A Break has a token of its own, so its requests have numbers. The token holds nothing.
 	by := &asker{client: c, value: owners.NewID()}

@@ -281,6 +281,11 @@ func about(operation string, set keySet, err error) error {
 	return fmt.Errorf("redislock: %s %s: %w", operation, set, err)
 }
 
+// notAsked is the error of an operation whose context had ended before anything was sent.
+func notAsked(ctx context.Context, operation string, set keySet) error {
+	return about(operation, set, fmt.Errorf("not asked: %w", context.Cause(ctx)))
+}
+
 // unsupported says so if the answer means that there are no locks on this server.
 func unsupported(answer redis.Error, err error) error {
 	why := "this server runs no scripts, without which there are no locks"

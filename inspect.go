@@ -106,6 +106,9 @@ func (c *Client) Inspect(ctx context.Context, keys []string) ([]KeyState, error)
 		}.Fill(&r.run)
 		calls[i] = r.begins(ctx)
 	}
+	if ctx.Err() != nil { // otherwise chance would decide for which keys it asks
+		return nil, fmt.Errorf("redislock: inspect: not asked: %w", context.Cause(ctx))
+	}
 	for _, r := range calls {
 		c.conn.Ask(&r.Call)
 	}

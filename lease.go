@@ -175,7 +175,7 @@ func (l *Lock) enter(ctx context.Context, operation string) error {
 	case err == nil && asks:
 		return nil
 	case err == nil:
-		return fmt.Errorf("redislock: %s %s: not asked: %w", operation, l.set, context.Cause(ctx))
+		return notAsked(ctx, operation, l.set)
 	default:
 		if asks {
 			<-turn

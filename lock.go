@@ -181,8 +181,11 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 	l.mu.Lock()
 	set, over, known := l.set, l.over, l.tokenKnown.Load()
 	l.mu.Unlock()
-	if over != nil {
-		return 0, fmt.Errorf("redislock: ttl %s: %w", set, errReleased)
+	switch {
+	case over != nil:
+		return 0, about("ttl", set, errReleased)
+	case ctx.Err() != nil: // otherwise chance would decide whether it asks
+		return 0, notAsked(ctx, "ttl", set)
 	}
 	r := new(call)
 	proto.TTL{Set: set.Set, Value: &l.value, Known: known}.Fill(&r.run)
@@ -191,7 +194,7 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 	}
 	switch ttl, ours, err := r.run.TTL(r.Reply); {
 	case err != nil:
-		return 0, fmt.Errorf("redislock: ttl %s: %w", set, err)
+		return 0, about("ttl", set, err)
 	case ours && ttl < 0: // somebody has made the keys persistent
 		return maxTTL, nil
 	case ours:
@@ -199,7 +202,7 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 	case len(l.snapshot().Keys) < len(set.Keys):
 		return l.TTL(ctx) // of the keys that ReleaseKeys has left in the set
 	default:
-		return 0, fmt.Errorf("redislock: ttl %s: %w", set, ErrLockNotHeld)
+		return 0, about("ttl", set, ErrLockNotHeld)
 	}
 }
 

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -183,4 +184,17 @@ func TestConflictTexts(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
+}
+
+// An Inspect whose context has ended asks for no key.
+func TestInspectOfAnEndedContext(t *testing.T) {
+	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(errors.New("enough"))
+		w.RDB.AddHook(check.Around{Before: func(cmd redis.Cmder) { t.Errorf("it has sent %v", cmd) }})
+		_, err := w.Client.Inspect(ctx, w.Keys("a", "b"))
+		if err == nil || err.Error() != "redislock: inspect: not asked: enough" {
+			t.Errorf("got error %v, want that of ctx", err)
+		}
+	})
 }

@@ -187,9 +187,6 @@ func TestEachErrorOfALock(t *testing.T) {
 			for _, c := range situations() {
 				fmt.Fprintf(&b, "%s\n", c.name)
 				for _, op := range operations() {
-					if c.ended && op.name == "TTL" {
-						continue // chance decides whether it asks
-					}
 					b.WriteString(meets(t, kind.opt, kind.with, c, op))
 				}
 			}
