@@ -102,6 +102,7 @@ func TestHowLongAWaiterWaits(t *testing.T) {
 		"not confirmed":       {func(n int) string { return map[bool]string{true: world.InPlace(1, 1), false: ":1\r\n"}[n == 1] }, nil, []redislock.ClientOption{redislock.WithReplicas(1)}, joined(byARound, pausesUpTo(8))},
 	} {
 		asks := func(t *testing.T) {
+			t.Helper()
 			t.Parallel()
 			world.Bubble(t, func(t *testing.T, _ *world.World, _ *redistest.Mini, _ *world.Journal) {
 				ctx, cancel := context.WithCancel(t.Context())

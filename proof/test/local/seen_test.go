@@ -48,7 +48,7 @@ func TestGivesUpWithAConflict(t *testing.T) {
 				}
 				leave()
 				if !here {
-					s.ends("first")
+					check.Is(t, s.ends("first"), context.Canceled)
 				}
 			})
 		})
@@ -77,7 +77,7 @@ func TestGivesUpBehindSilence(t *testing.T) {
 			t.Errorf("it has ended after %v", took)
 		}
 		cancel()
-		s.ends("first")
+		check.Is(t, s.ends("first"), context.Canceled)
 	})
 }
 
@@ -127,8 +127,11 @@ func TestPassesOnToTheSame(t *testing.T) {
 	}{
 		"the same":    {ttl: world.Long},
 		"another ttl": {ttl: world.Long / 2, scripts: true},
-		"refreshed":   {ttl: world.Long, scripts: true, does: func(t *testing.T, lock *redislock.Lock) { check.NoError(t, lock.Refresh(t.Context(), world.Long)) }},
-		"given back":  {ttl: world.Long, scripts: true, with: pace.GivingBack},
+		"refreshed": {ttl: world.Long, scripts: true, does: func(t *testing.T, lock *redislock.Lock) {
+			t.Helper()
+			check.NoError(t, lock.Refresh(t.Context(), world.Long))
+		}},
+		"given back": {ttl: world.Long, scripts: true, with: pace.GivingBack},
 	} {
 		t.Run(name, func(t *testing.T) {
 			play(t, func(t *testing.T, s *scene) {
