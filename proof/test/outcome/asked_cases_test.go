@@ -1,0 +1,191 @@
+package outcome_test
+
+import (
+	"context"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/inctx"
+	"github.com/seed-14de3678/redislock/internal/owners"
+	"github.com/seed-14de3678/redislock/internal/world"
+)
+
+var (
+	writesA = redislock.Set{Write: []string{"a"}}
+	readsA  = redislock.Set{Read: []string{"a"}}
+	mixed   = redislock.Set{Write: []string{"a"}, Read: []string{"b"}}
+
+	eachSecond = redislock.LinearBackoff(time.Second)
+)
+
+func candidate(is bool) func(context.Context) context.Context {
+	return func(ctx context.Context) context.Context {
+		return inctx.Candidate(redislock.WithCaller(ctx, "me"), is)
+	}
+}
+
+func freshToken(ctx context.Context) context.Context { return owners.Fresh(ctx, "x") }
+
+// obtainsThatAsk are Obtains of all kinds.
+func obtainsThatAsk() map[string]asks {
+	upFor := []redislock.ClientOption{redislock.WithMinUptime(time.Minute), redislock.WithMetadata("host")}
+	watched := redislock.Options{Watchdog: true}
+	all := map[string]asks{
+		"uptime":           {client: upFor, set: writesA, want: `0s rw [a]+[] #1|host, ttl 1m0s, uptime 1m0s`},
+		"default metadata": {client: upFor[1:], set: mixed, want: `0s rw [a]+[b] #1|host, ttl 1m0s [redislock:intent:{b}]`},
+		"fenced": {
+			set: mixed, opt: redislock.Options{Fenced: true, Metadata: "m"},
+			want: `0s rw [a]+[b] #1|m, ttl 1m0s, fenced [redislock:intent:{b}]`,
+		},
+		"a candidate": {client: upFor, ctx: candidate(true), set: writesA, opt: watched, want: `
+0s rw [a]+[] #1||me=|host|?, ttl 1m0s, uptime 1m0s
+0s refresh [a]+[] #1||me=|host|, ttl 1m0s, keeps leases
+`},
+		"no candidate": {
+			client: upFor, ctx: candidate(false), set: writesA, opt: watched,
+			want: `0s rw [a]+[] #1||me|host, ttl 1m0s, uptime 1m0s`,
+		},
+		"a candidate without a watchdog": {
+			client: upFor, ctx: candidate(true), set: writesA,
+			want: `0s rw [a]+[] #1||me|host, ttl 1m0s, uptime 1m0s`,
+		},
+		"a candidate whose Client asks servers nothing more": {
+			ctx: candidate(true), set: writesA, opt: watched,
+			want: `0s obtain [a]+[] #1||me|, ttl 1m0s`,
+		},
+		"reads, known token": {
+			token: "x", set: mixed,
+			want: `0s rw [a]+[b] #1|, ttl 1m0s, searches, stamp 0 [redislock:intent:{b}]`,
+		},
+		"writes, known token": {token: "x", set: writesA, want: `0s obtain [a]+[] #1|, ttl 1m0s, stamp 0`},
+		"reads, fresh token": {
+			token: "x", ctx: freshToken, set: mixed,
+			want: `0s rw [a]+[b] #1|, ttl 1m0s, stamp 0 [redislock:intent:{b}]`,
+		},
+	}
+	maps.Copy(all, refusedThatAsk())
+	maps.Copy(all, failedThatAsk())
+	return all
+}
+
+// refusedThatAsk are Obtains that are refused, and have declared intents or not.
+func refusedThatAsk() map[string]asks {
+	held := []string{world.HeldBySomebody, world.HeldBySomebody}
+	const (
+		refused  = `redislock: "a" is write-locked by a holder that says nothing of itself, 1m00s left`
+		waitOver = `redislock: obtain "a": the time of Options.Wait is over after `
+		busy     = "-BUSY it is\r\n"
+	)
+	plain := redislock.Options{RetryStrategy: redislock.LimitRetry(eachSecond, 1)}
+	intent := redislock.Options{Intent: true, RetryStrategy: plain.RetryStrategy}
+	brief := redislock.Options{RetryStrategy: eachSecond, Wait: 500 * time.Millisecond}
+	thrice := redislock.Options{RetryStrategy: redislock.LimitRetry(eachSecond, 2)}
+	medium := redislock.Options{RetryStrategy: eachSecond, Wait: 1500 * time.Millisecond}
+	briefIntent := brief
+	briefIntent.Intent = true
+	return map[string]asks{
+		"refused": {says: held, set: writesA, opt: plain, err: refused, want: `
+0s obtain [a]+[] #1|, ttl 1m0s
+1s obtain [a]+[] #1|, ttl 1m0s
+`},
+		"refused, intent": {says: held, set: writesA, opt: intent, err: refused, want: `
+0s obtain [a]+[] #1|, ttl 1m0s, intent 2s [redislock:intent:{a}]
+1s obtain [a]+[] #1|, ttl 1m0s, intent 0s [redislock:intent:{a}]
+`},
+		"refused, Wait": {says: held, set: writesA, opt: brief, err: waitOver + "500ms and 1 attempt: " + refused, want: `
+0s obtain [a]+[] #1|, ttl 1m0s
+`},
+		"refused, intent, Wait": {says: held, set: writesA, opt: briefIntent, err: waitOver + "500ms and 1 attempt: " + refused, want: `
+0s obtain [a]+[] #1|, ttl 1m0s, intent 2s [redislock:intent:{a}]
+500ms release [redislock:intent:{a}]+[] #1|
+`},
+		"refused, intent of a reader": {says: held, set: readsA, opt: intent, err: refused, want: `
+0s rw []+[a] #1|, ttl 1m0s [redislock:intent:{a}]
+1s rw []+[a] #1|, ttl 1m0s [redislock:intent:{a}]
+`},
+		"refused, intent of both": {says: held, set: mixed, opt: intent, err: refused, want: `
+0s rw [a]+[b] #1|, ttl 1m0s, intent 2s [redislock:intent:{b} redislock:intent:{a}]
+1s rw [a]+[b] #1|, ttl 1m0s, intent 0s [redislock:intent:{b} redislock:intent:{a}]
+`},
+		"not answered, then refused": {says: []string{unblocked, held[0]}, set: writesA, opt: thrice, want: `
+0s obtain [a]+[] #1|, ttl 1m0s
+1s obtain [a]+[] #1|, ttl 1m0s, closes, stamp 1 closes 1
+2s obtain [a]+[] #1|, ttl 1m0s, stamp 1
+`},
+		"not answered, then refused, intent": {says: []string{unblocked, held[0]}, set: writesA, opt: intent, err: refused, want: `
+0s obtain [a]+[] #1|, ttl 1m0s, intent 2s [redislock:intent:{a}]
+1s obtain [a]+[] #1|, ttl 1m0s, closes, stamp 1 closes 1, intent 0s [redislock:intent:{a}]
+1s release [a]+[] #1|, stamp 1
+`},
+		"not answered, then refused, reads, known token": {
+			token: "y", says: []string{unblocked, held[0]}, set: mixed, opt: thrice, want: `
+0s rw [a]+[b] #1|, ttl 1m0s, searches, stamp 0 [redislock:intent:{b}]
+1s rw [a]+[b] #1|, ttl 1m0s, searches, closes, stamp 1 closes 1 [redislock:intent:{b}]
+2s rw [a]+[b] #1|, ttl 1m0s, searches, stamp 1 [redislock:intent:{b}]
+`,
+		},
+		"busy, then refused": {says: []string{busy, held[0]}, set: writesA, opt: thrice, want: `
+0s obtain [a]+[] #1|, ttl 1m0s
+1s obtain [a]+[] #1|, ttl 1m0s
+2s obtain [a]+[] #1|, ttl 1m0s
+`},
+		"busy, then Wait is over": {
+			says: []string{busy, busy}, set: writesA, opt: medium,
+			err: waitOver + `1.5s and 2 attempts: redislock: obtain "a": BUSY it is`, want: `
+0s obtain [a]+[] #1|, ttl 1m0s
+1s obtain [a]+[] #1|, ttl 1m0s
+`,
+		},
+		"refused, then busy, then Wait is over": {
+			says: []string{held[0], busy, busy}, set: writesA, opt: medium,
+			err: waitOver + "1.5s and 2 attempts: " + refused + `; then: redislock: obtain "a": BUSY it is`, want: `
+0s obtain [a]+[] #1|, ttl 1m0s
+1s obtain [a]+[] #1|, ttl 1m0s
+`,
+		},
+		"refused, then not answered, then Wait is over": {
+			says: []string{held[0], unblocked}, set: writesA, opt: medium,
+			err: waitOver + `1.5s and 2 attempts: redislock: obtain "a": outcome not known: UNBLOCKED force unblock`, want: `
+0s obtain [a]+[] #1|, ttl 1m0s
+1s obtain [a]+[] #1|, ttl 1m0s
+1.5s release [a]+[] #1|, closes, stamp 1 closes 1
+`,
+		},
+	}
+}
+
+const unblocked = "-UNBLOCKED force unblock\r\n" // the script may have been executed
+
+// failedThatAsk are Obtains to which the server answers an error, or something strange.
+func failedThatAsk() map[string]asks {
+	const nothing, gives, closes = "", "\n0s release SET #1|", "\n0s release SET #1|, closes, stamp 1 closes 1"
+	all := make(map[string]asks)
+	for answer, c := range map[string]struct{ err, then string }{
+		"-CROSSSLOT Keys in request don't hash to the same slot": {"keys are not in one slot (CROSSSLOT Keys in request don't hash to the same slot)", nothing},
+		"-NOPERM this user has no permissions to run the 'evalsha' command": {"unsupported operation: this user of Redis may not run scripts, without which there are no locks: " +
+			"NOPERM this user has no permissions to run the 'evalsha' command", nothing},
+		"-NOPERM this user has no permissions to run the 'set' command script: 1a, on @user_script:7.": {"NOPERM this user has no permissions to run the 'set' command", gives},
+		"-ERR something is wrong": {"ERR something is wrong", closes},
+		"-WRONGTYPE Operation against a key script: 1a, on @user_script:7.": {"WRONGTYPE Operation against a key", gives},
+		"-LOADING Redis is loading":                                         {"LOADING Redis is loading", nothing},
+		"-UNBLOCKED force unblock":                                          {"outcome not known: UNBLOCKED force unblock", closes},
+		":9":                                                                {"outcome not known: unexpected reply to SCRIPT: int64", gives},
+		"+what":                                                             {"outcome not known: unexpected reply to SCRIPT: string", closes},
+	} {
+		says := []string{answer + "\r\n"}
+		err := func(names, script string) string {
+			return "redislock: obtain " + names + ": " + strings.ReplaceAll(c.err, "SCRIPT", script)
+		}
+		all[answer] = asks{
+			says: says, set: writesA, err: err(`"a"`, "obtain"),
+			want: "0s obtain [a]+[] #1|, ttl 1m0s" + strings.ReplaceAll(c.then, "SET", "[a]+[]"),
+		}
+		all[answer+", reads"] = asks{
+			says: says, set: mixed, err: err(`"a" and 1 more`, "rw"),
+			want: "0s rw [a]+[b] #1|, ttl 1m0s [redislock:intent:{b}]" + strings.ReplaceAll(c.then, "SET", "[a b]+[]"),
+		}
+	}
+	return all
+}
