@@ -8,7 +8,6 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/inctx"
-	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
@@ -25,8 +24,6 @@ func candidate(is bool) func(context.Context) context.Context {
 		return inctx.Candidate(redislock.WithCaller(ctx, "me"), is)
 	}
 }
-
-func freshToken(ctx context.Context) context.Context { return owners.Fresh(ctx, "x") }
 
 // obtainsThatAsk are Obtains of all kinds.
 func obtainsThatAsk() map[string]asks {
@@ -56,12 +53,12 @@ func obtainsThatAsk() map[string]asks {
 			want: `0s obtain [a]+[] #1||me|, ttl 1m0s`,
 		},
 		"reads, known token": {
-			token: "x", set: mixed,
+			known: true, set: mixed,
 			want: `0s rw [a]+[b] #1|, ttl 1m0s, searches, stamp 0 [redislock:intent:{b}]`,
 		},
-		"writes, known token": {token: "x", set: writesA, want: `0s obtain [a]+[] #1|, ttl 1m0s, stamp 0`},
+		"writes, known token": {known: true, set: writesA, want: `0s obtain [a]+[] #1|, ttl 1m0s, stamp 0`},
 		"reads, fresh token": {
-			token: "x", ctx: freshToken, set: mixed,
+			known: true, fresh: true, set: mixed,
 			want: `0s rw [a]+[b] #1|, ttl 1m0s, stamp 0 [redislock:intent:{b}]`,
 		},
 	}
@@ -120,7 +117,7 @@ func refusedThatAsk() map[string]asks {
 1s release [a]+[] #1|, stamp 1
 `},
 		"not answered, then refused, reads, known token": {
-			token: "y", says: []string{unblocked, held[0]}, set: mixed, opt: thrice, want: `
+			known: true, says: []string{unblocked, held[0]}, set: mixed, opt: thrice, want: `
 0s rw [a]+[b] #1|, ttl 1m0s, searches, stamp 0 [redislock:intent:{b}]
 1s rw [a]+[b] #1|, ttl 1m0s, searches, closes, stamp 1 closes 1 [redislock:intent:{b}]
 2s rw [a]+[b] #1|, ttl 1m0s, searches, stamp 1 [redislock:intent:{b}]

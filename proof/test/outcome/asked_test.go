@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/world"
 )
@@ -106,7 +107,8 @@ func obtainLine(q *proto.Obtain) (line string) {
 type asks struct {
 	client []redislock.ClientOption
 	says   []string
-	token  string // of the caller; empty: the lock has one of its own
+	known  bool // the caller has chosen the token
+	fresh  bool // and says that nobody has used it before
 	ctx    func(context.Context) context.Context
 	set    redislock.Set
 	opt    redislock.Options
@@ -124,8 +126,11 @@ func (c *asks) run(t *testing.T) {
 		ctx = c.ctx(ctx)
 	}
 	obtain := client.ObtainSet
-	if c.token != "" {
-		obtain = client.As(c.token).ObtainSet
+	if token := owners.NewToken(); c.known {
+		obtain = client.As(token).ObtainSet
+		if c.fresh {
+			ctx = owners.Fresh(ctx, token)
+		}
 	}
 	_, err := obtain(ctx, c.set, time.Minute, &c.opt)
 	got := ""
