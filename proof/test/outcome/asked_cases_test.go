@@ -64,6 +64,7 @@ func obtainsThatAsk() map[string]asks {
 	}
 	maps.Copy(all, refusedThatAsk())
 	maps.Copy(all, failedThatAsk())
+	maps.Copy(all, slowThatAsk())
 	return all
 }
 
@@ -158,31 +159,87 @@ const unblocked = "-UNBLOCKED force unblock\r\n" // the script may have been exe
 // failedThatAsk are Obtains to which the server answers an error, or something strange.
 func failedThatAsk() map[string]asks {
 	const nothing, gives, closes = "", "\n0s release SET #1|", "\n0s release SET #1|, closes, stamp 1 closes 1"
+	once, twice := redislock.Options{}, redislock.Options{RetryStrategy: redislock.LimitRetry(eachSecond, 1)}
 	all := make(map[string]asks)
-	for answer, c := range map[string]struct{ err, then string }{
-		"-CROSSSLOT Keys in request don't hash to the same slot": {"keys are not in one slot (CROSSSLOT Keys in request don't hash to the same slot)", nothing},
+	for answer, c := range map[string]struct {
+		err, then string
+		opt       redislock.Options
+	}{
+		"-CROSSSLOT Keys in request don't hash to the same slot": {"keys are not in one slot (CROSSSLOT Keys in request don't hash to the same slot)", nothing, twice},
 		"-NOPERM this user has no permissions to run the 'evalsha' command": {"unsupported operation: this user of Redis may not run scripts, without which there are no locks: " +
-			"NOPERM this user has no permissions to run the 'evalsha' command", nothing},
-		"-NOPERM this user has no permissions to run the 'set' command script: 1a, on @user_script:7.": {"NOPERM this user has no permissions to run the 'set' command", gives},
-		"-ERR something is wrong": {"ERR something is wrong", closes},
-		"-WRONGTYPE Operation against a key script: 1a, on @user_script:7.": {"WRONGTYPE Operation against a key", gives},
-		"-LOADING Redis is loading":                                         {"LOADING Redis is loading", nothing},
-		"-UNBLOCKED force unblock":                                          {"outcome not known: UNBLOCKED force unblock", closes},
-		":9":                                                                {"outcome not known: unexpected reply to SCRIPT: int64", gives},
-		"+what":                                                             {"outcome not known: unexpected reply to SCRIPT: string", closes},
+			"NOPERM this user has no permissions to run the 'evalsha' command", nothing, twice},
+		"-NOPERM this user has no permissions to run the 'set' command script: 1a, on @user_script:7.": {"NOPERM this user has no permissions to run the 'set' command", gives, twice},
+		"-ERR something is wrong": {"ERR something is wrong", closes, twice},
+		"-WRONGTYPE Operation against a key script: 1a, on @user_script:7.": {"WRONGTYPE Operation against a key", gives, twice},
+		"-LOADING Redis is loading":                                         {"LOADING Redis is loading", nothing, once},
+		"-UNBLOCKED force unblock":                                          {"outcome not known: UNBLOCKED force unblock", closes, once},
+		":9":                                                                {"outcome not known: unexpected reply to SCRIPT: int64", gives, once},
+		"+what":                                                             {"outcome not known: unexpected reply to SCRIPT: string", closes, once},
 	} {
 		says := []string{answer + "\r\n"}
 		err := func(names, script string) string {
 			return "redislock: obtain " + names + ": " + strings.ReplaceAll(c.err, "SCRIPT", script)
 		}
 		all[answer] = asks{
-			says: says, set: writesA, err: err(`"a"`, "obtain"),
+			says: says, set: writesA, opt: c.opt, err: err(`"a"`, "obtain"),
 			want: "0s obtain [a]+[] #1|, ttl 1m0s" + strings.ReplaceAll(c.then, "SET", "[a]+[]"),
 		}
 		all[answer+", reads"] = asks{
-			says: says, set: mixed, err: err(`"a" and 1 more`, "rw"),
+			says: says, set: mixed, opt: c.opt, err: err(`"a" and 1 more`, "rw"),
 			want: "0s rw [a]+[b] #1|, ttl 1m0s [redislock:intent:{b}]" + strings.ReplaceAll(c.then, "SET", "[a b]+[]"),
 		}
 	}
 	return all
+}
+
+// slowThatAsk are Obtains after which something takes time, or that replicas may not have.
+func slowThatAsk() map[string]asks {
+	queue := redislock.Options{Queue: true, RetryStrategy: redislock.LimitRetry(eachSecond, 2)}
+	wait := redislock.Options{RetryStrategy: eachSecond, Wait: 1500 * time.Millisecond}
+	replicas := []redislock.ClientOption{redislock.WithReplicas(1)}
+	const (
+		slow = 30 * time.Millisecond
+		lost = `redislock: obtain "a": outcome not known: UNBLOCKED force unblock`
+		few  = `redislock: obtain "a": the time of Options.Wait is over after 1.5s and 2 attempts: ` +
+			`redislock: obtain "a": not obtained: not replicated: 0 of 1 replica acknowledged within 1s`
+		clears = `
+0s obtain [a]+[] #1|, ttl 1m0s
+0s release [a]+[] #1|, closes, stamp 1 closes 1
+`
+		twice = `
+0s obtain [a]+[] #1|, ttl 1m0s
+1s obtain [a]+[] #1|, ttl 1m0s
+1.5s release [a]+[] #1|
+`
+	)
+	brief := strings.Replace(world.InPlace(5, 1), ":60000", ":1000", 1)
+	return map[string]asks{
+		"slow clean-up": {says: []string{unblocked}, set: writesA, slow: slow, err: lost, want: clears},
+		"slow clean-up in line": {
+			says: []string{unblocked}, set: writesA, opt: redislock.Options{Queue: true}, slow: slow,
+			stays: true, err: lost, want: clears,
+		},
+		"slow clean-up behind a place": {
+			says: []string{world.HeldBySomebody, brief, "-ERR bad\r\n"}, set: readsA, opt: queue, slow: slow,
+			stays: true, err: `redislock: obtain "a": ERR bad`, want: `
+0s rw []+[a] #1|, ttl 1m0s [redislock:intent:{a}]
+0s rw []+[a] #1|, ttl 1m0s, waits 0s, place 0, possible false, sharded false
+1s rw []+[a] #1|, ttl 1m0s, waits 0s, place 7, possible true, sharded false
+1s release [a]+[] #1|, closes, stamp 1 closes 1
+`,
+		},
+		"in line, refused for good": {
+			says: []string{"-CROSSSLOT no\r\n"}, set: mixed, opt: queue,
+			err:  `redislock: obtain "a" and 1 more: keys are not in one slot (CROSSSLOT no)`,
+			want: `0s rw [a]+[b] #1|, ttl 1m0s [redislock:intent:{b}]`,
+		},
+		"no replica":               {client: replicas, set: writesA, opt: wait, err: few, want: twice},
+		"refused, then no replica": {client: replicas, says: []string{world.HeldBySomebody}, set: writesA, opt: wait, err: few, want: twice},
+		"may not ask replicas": {
+			client: replicas, replicas: "-NOPERM no 'wait'\r\n", set: writesA, opt: wait, err: `redislock: obtain "a": NOPERM no 'wait'`, want: `
+0s obtain [a]+[] #1|, ttl 1m0s
+0s release [a]+[] #1|
+`,
+		},
+	}
 }

@@ -24,7 +24,9 @@ type asked struct {
 
 	mu    sync.Mutex
 	began time.Time
+	last  time.Time      // when it was asked
 	says  []string       // its next answers to an Obtain
+	slow  time.Duration  // for how long a Release has to wait for its answer
 	names map[string]int // of tokens
 	lines []string
 }
@@ -38,24 +40,26 @@ func newAsked(says ...string) *asked {
 func (s *asked) answers(run check.Run) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lines = append(s.lines, fmt.Sprintf("%v %s", time.Since(s.began).Round(time.Millisecond), s.line(run)))
+	s.last = time.Now()
+	s.lines = append(s.lines, fmt.Sprintf("%v %s", time.Since(s.began).Round(100*time.Millisecond), s.line(run)))
 	if run.Obtain != nil && len(s.says) > 0 {
 		answer := s.says[0]
 		s.says = s.says[1:]
 		return answer
 	}
-	switch {
-	case run.Obtain != nil && run.Can.Fenced:
-		return "*2\r\n:1\r\n:7\r\n"
-	default:
-		return ":1\r\n"
+	if run.Release != nil {
+		time.Sleep(s.slow)
 	}
+	if run.Obtain != nil && run.Can.Fenced {
+		return "*2\r\n:1\r\n:7\r\n"
+	}
+	return ":1\r\n"
 }
 
 // line is all of a run that does not depend on chance.
 func (s *asked) line(run check.Run) string {
 	token, behind, _ := strings.Cut(run.Value, "|")
-	if s.names[token] == 0 {
+	if token != "" && s.names[token] == 0 {
 		s.names[token] = len(s.names) + 1
 	}
 	line := fmt.Sprintf("%s %v+%v #%d|%s", run.Script, run.Set.Keys[:run.Set.Writes], run.Set.Keys[run.Set.Writes:], s.names[token], behind)
@@ -105,15 +109,18 @@ func obtainLine(q *proto.Obtain) (line string) {
 
 // An asks is an Obtain, what it is answered, and what it asks.
 type asks struct {
-	client []redislock.ClientOption
-	says   []string
-	known  bool // the caller has chosen the token
-	fresh  bool // and says that nobody has used it before
-	ctx    func(context.Context) context.Context
-	set    redislock.Set
-	opt    redislock.Options
-	err    string // empty: it succeeds
-	want   string
+	client   []redislock.ClientOption
+	says     []string
+	known    bool // the caller has chosen the token
+	fresh    bool // and says that nobody has used it before
+	ctx      func(context.Context) context.Context
+	set      redislock.Set
+	opt      redislock.Options
+	replicas string        // the answer to a WAIT
+	slow     time.Duration // for how long a Release has to wait for its answer
+	stays    bool          // until that answer has come
+	err      string        // empty: it succeeds
+	want     string
 }
 
 // run obtains, and compares.
@@ -132,6 +139,7 @@ func (c *asks) run(t *testing.T) {
 			ctx = owners.Fresh(ctx, token)
 		}
 	}
+	s.Wait, s.slow = c.replicas, c.slow
 	_, err := obtain(ctx, c.set, time.Minute, &c.opt)
 	got := ""
 	if err != nil {
@@ -140,9 +148,13 @@ func (c *asks) run(t *testing.T) {
 	if got != c.err {
 		t.Errorf("got error:\n%s\nwant:\n%s", got, c.err)
 	}
+	returned := time.Now()
 	time.Sleep(15 * time.Second) // for a clean-up
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if waited := returned.Sub(s.last); c.slow > 0 && (waited > 0) != c.stays {
+		t.Errorf("it has returned %v after it had begun to take back what it did, want it to wait for the answer: %t", waited, c.stays)
+	}
 	if diff := cmp.Diff(strings.Split(strings.Trim(c.want, "\n"), "\n"), s.lines); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}
