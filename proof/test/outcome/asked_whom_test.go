@@ -2,6 +2,7 @@ package outcome_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/pace"
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
@@ -107,7 +109,7 @@ func TestPanicIsTold(t *testing.T) {
 			Released: func(ctx context.Context, _ redislock.Event) { told = append(told, check.PageOf(ctx)+" released") },
 		}))
 		obtain := func(opt *redislock.Options) {
-			defer func() { told = append(told, recover().(string)) }()
+			defer func() { told = append(told, fmt.Sprint(recover())) }()
 			_, _ = client.Obtain(check.OnPage(t.Context(), "mine"), []string{"a"}, time.Minute, opt)
 		}
 		obtain(&redislock.Options{RetryStrategy: func() redislock.BackOff { panic("a strategy") }})
@@ -118,5 +120,20 @@ func TestPanicIsTold(t *testing.T) {
 		}; !slices.Equal(told, want) {
 			t.Errorf("got %q, want %q", told, want)
 		}
+	})
+}
+
+// An Obtain that is a step of a larger one says why it waits.
+func TestStepSaysWhyItWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := world.NewClient(t, newAsked(world.HeldBySomebody).Client(t))
+		var why []error
+		ctx := pace.OnWaiting(t.Context(), func(err error) { why = append(why, err) })
+		check.Must[*redislock.Lock](t)(client.Obtain(ctx, []string{"a"}, time.Minute, &redislock.Options{RetryStrategy: eachSecond}))
+		if len(why) != 1 {
+			t.Fatalf("it has waited %d times, want once", len(why))
+		}
+		_ = world.WantConflict(t, why[0], "a", redislock.ModeWrite)
 	})
 }
