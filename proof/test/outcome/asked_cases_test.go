@@ -235,10 +235,6 @@ func slowThatAsk() map[string]asks {
 		},
 		"no replica":               {client: replicas, set: writesA, opt: wait, err: few, want: twice},
 		"refused, then no replica": {client: replicas, says: []string{world.HeldBySomebody}, set: writesA, opt: wait, err: few, want: twice},
-		"replicas cannot be asked": {
-			client: replicas, replicas: "-ERR bad\r\n", set: writesA, opt: wait,
-			err: strings.Replace(few, "0 of 1 replica acknowledged within 1s", "ERR bad", 1), want: twice,
-		},
 		"may not ask replicas": {
 			client: replicas, replicas: "-NOPERM no 'wait'\r\n", set: writesA, opt: wait, err: `redislock: obtain "a": NOPERM no 'wait'`, want: `
 0s obtain [a]+[] #1|, ttl 1m0s
