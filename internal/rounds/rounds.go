@@ -172,7 +172,7 @@ func (r *Rounds) whereLocked(key string) string {
 		return strconv.Itoa(int(slot.Of(key)))
 	}
 	if !slot.IsTagged(key) {
-		return "=" + key // a wrapper of the client may add to it
+		return "}" + key // a wrapper of the client may add to it; no tag has a brace
 	}
 	return slot.Tag(key)
 }
