@@ -116,9 +116,8 @@ func (c *Client) Inspect(ctx context.Context, keys []string) ([]KeyState, error)
 	var first error
 	for i, r := range calls { // each is waited for, or abandoned
 		var err error
-		if states[i], err = c.inspected(ctx, r); err != nil && first == nil {
-			first = err
-		}
+		states[i], err = c.inspected(ctx, r)
+		first = cmp.Or(first, err)
 	}
 	if first != nil {
 		return nil, first

@@ -192,18 +192,16 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 	if err := l.client.ask(ctx, r.begins(ctx), "ttl", set, 0); err != nil {
 		return 0, err
 	}
-	switch ttl, ours, err := r.run.TTL(r.Reply); {
-	case err != nil:
-		return 0, about("ttl", set, err)
+	ttl, ours, err := r.run.TTL(r.Reply)
+	switch {
 	case ours && ttl < 0: // somebody has made the keys persistent
 		return maxTTL, nil
 	case ours:
 		return ttl, nil
-	case len(l.snapshot().Keys) < len(set.Keys):
+	case err == nil && len(l.snapshot().Keys) < len(set.Keys):
 		return l.TTL(ctx) // of the keys that ReleaseKeys has left in the set
-	default:
-		return 0, about("ttl", set, ErrLockNotHeld)
 	}
+	return 0, about("ttl", set, cmp.Or(err, ErrLockNotHeld))
 }
 
 // stakes gives the claim of an Obtain to the lock that it has obtained, unless that has ended already.
