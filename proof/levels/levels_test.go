@@ -48,21 +48,30 @@ func TestVersions(t *testing.T) {
 		}
 		for _, s := range sides {
 			ops := 2 * kind.Callers
-			got, err := s.block(i, ops)
-			if err != nil {
-				t.Fatal(err)
+			var got course.Usage
+			isPossible := func() (is bool) {
+				if got, err = s.block(i, ops); err != nil {
+					t.Fatal(err)
+				}
+				return isOf(got, kind, ops)
 			}
-			served := got.Commands >= ops && got.Commands <= 40*kind.Keys*ops && got.Bytes >= 50*ops
-			if kind.Place == course.Memory {
-				served = got.Commands == 0 && got.Bytes == 0 && got.Server == 0
-			}
-			if got.Ops != ops || !served || got.Allocs < ops || got.Heap < 50*ops || got.Wall <= 0 {
+			// The counts of the runtime are a little behind now and then, and a block is very short here.
+			if !isPossible() && !isPossible() && !isPossible() {
 				t.Errorf("%s, %s: got %+v", s.version.name, kind.Name, got)
 			}
 		}
 	}
 	writesProfiles(t, b)
 	failsToBlock(t, b.sides[0])
+}
+
+// isOf reports whether so many operations of a kind may have used that.
+func isOf(got course.Usage, kind course.Kind, ops int) bool {
+	served := got.Commands >= ops && got.Commands <= 40*kind.Keys*ops && got.Bytes >= 50*ops
+	if kind.Place == course.Memory {
+		served = got.Commands == 0 && got.Bytes == 0 && got.Server == 0
+	}
+	return got.Ops == ops && served && got.Allocs >= ops && got.Heap >= 50*ops && got.Wall > 0
 }
 
 // writesProfiles shows that each kind has a profile of its own.
