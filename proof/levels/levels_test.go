@@ -49,14 +49,14 @@ func TestVersions(t *testing.T) {
 		for _, s := range sides {
 			ops := 2 * kind.Callers
 			var got course.Usage
-			isPossible := func() (is bool) {
+			possible := false
+			for try := 0; try < 3 && !possible; try++ { // counts of the runtime may be a little behind, and a block is very short here
 				if got, err = s.block(i, ops); err != nil {
 					t.Fatal(err)
 				}
-				return isOf(got, kind, ops)
+				possible = isOf(got, kind, ops)
 			}
-			// The counts of the runtime are a little behind now and then, and a block is very short here.
-			if !isPossible() && !isPossible() && !isPossible() {
+			if !possible {
 				t.Errorf("%s, %s: got %+v", s.version.name, kind.Name, got)
 			}
 		}
