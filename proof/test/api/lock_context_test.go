@@ -48,10 +48,9 @@ func (c *callers) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 
 func (c *callers) note(ctx context.Context, cmd redis.Cmder) {
 	if run := check.RunIn(cmd); run.Script != "" {
-		who, _ := ctx.Value(by{}).(string)
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.lines = append(c.lines, run.Script+" by "+who)
+		c.lines = append(c.lines, run.Script+" by "+check.PageOf(ctx))
 	}
 }
 
@@ -64,18 +63,18 @@ func TestRedisKnowsTheCaller(t *testing.T) {
 	seen := new(callers)
 	rdb.AddHook(seen)
 	obtain := func(who string, opt *redislock.Options) *redislock.Lock {
-		return check.Must[*redislock.Lock](t)(client.Obtain(calledBy(t, who), []string{"a", "b"}, time.Minute, opt))
+		return check.Must[*redislock.Lock](t)(client.Obtain(check.OnPage(t.Context(), who), []string{"a", "b"}, time.Minute, opt))
 	}
-	check.NoError(t, obtain("the short way", nil).Release(calledBy(t, "the short way back")))
+	check.NoError(t, obtain("the short way", nil).Release(check.OnPage(t.Context(), "the short way back")))
 	lock := obtain("the long way", world.Fenced())
-	ttl := check.Must[time.Duration](t)(lock.TTL(calledBy(t, "TTL")))
-	check.NoError(t, lock.Refresh(calledBy(t, "Refresh"), ttl))
-	check.NoError(t, lock.Downgrade(calledBy(t, "Downgrade")))
-	check.NoError(t, lock.Upgrade(calledBy(t, "Upgrade")))
-	check.NoError(t, lock.RaiseFence(calledBy(t, "RaiseFence"), lock.Fence()+1))
-	check.NoError(t, lock.ReleaseKeys(calledBy(t, "ReleaseKeys of one"), []string{"a"}))
-	check.NoError(t, lock.ReleaseKeys(calledBy(t, "ReleaseKeys of the rest"), []string{"b"}))
-	check.NoError(t, obtain("the short way", nil).Leave(calledBy(t, "Leave"), time.Millisecond))
+	ttl := check.Must[time.Duration](t)(lock.TTL(check.OnPage(t.Context(), "TTL")))
+	check.NoError(t, lock.Refresh(check.OnPage(t.Context(), "Refresh"), ttl))
+	check.NoError(t, lock.Downgrade(check.OnPage(t.Context(), "Downgrade")))
+	check.NoError(t, lock.Upgrade(check.OnPage(t.Context(), "Upgrade")))
+	check.NoError(t, lock.RaiseFence(check.OnPage(t.Context(), "RaiseFence"), lock.Fence()+1))
+	check.NoError(t, lock.ReleaseKeys(check.OnPage(t.Context(), "ReleaseKeys of one"), []string{"a"}))
+	check.NoError(t, lock.ReleaseKeys(check.OnPage(t.Context(), "ReleaseKeys of the rest"), []string{"b"}))
+	check.NoError(t, obtain("the short way", nil).Leave(check.OnPage(t.Context(), "Leave"), time.Millisecond))
 	want := []string{
 		"obtain by the short way", "release by the short way back", "rw by the long way", "pttl by TTL", "refresh by Refresh",
 		"convert by Downgrade", "convert by Upgrade", "raise by RaiseFence", "release by ReleaseKeys of one",
@@ -102,9 +101,9 @@ func TestContextOfWhatHasEnded(t *testing.T) {
 		lock  *redislock.Lock
 		cause error
 	}{{released, context.Canceled}, {lost, redislock.ErrLockLost}, {&redislock.Lock{}, redislock.ErrLockNotHeld}} {
-		ctx := c.lock.Context(calledBy(t, "me"))
-		if !world.IsDone(ctx) || ctx.Value(by{}) != "me" || redislock.FromContext(ctx) != c.lock {
-			t.Errorf("%v: it has ended: %t, it is of %v and of lock %v", c.lock, world.IsDone(ctx), ctx.Value(by{}), redislock.FromContext(ctx))
+		ctx := c.lock.Context(check.OnPage(t.Context(), "me"))
+		if !world.IsDone(ctx) || check.PageOf(ctx) != "me" || redislock.FromContext(ctx) != c.lock {
+			t.Errorf("%v: it has ended: %t, it is of %v and of lock %v", c.lock, world.IsDone(ctx), check.PageOf(ctx), redislock.FromContext(ctx))
 		}
 		check.Is(t, context.Cause(ctx), c.cause)
 	}

@@ -17,15 +17,6 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// by is the key under which a context says who has made a call.
-type by struct{}
-
-// calledBy returns a context that says who has made a call.
-func calledBy(t *testing.T, who string) context.Context {
-	t.Helper()
-	return context.WithValue(t.Context(), by{}, who)
-}
-
 // A register writes down all that hooks are told.
 type register struct {
 	began time.Time
@@ -37,8 +28,7 @@ type register struct {
 func (r *register) hooks() redislock.Hooks {
 	note := func(name string) func(context.Context, redislock.Event) {
 		return func(ctx context.Context, e redislock.Event) {
-			who, _ := ctx.Value(by{}).(string)
-			line := fmt.Sprintf("%s by %q: %v %s %q %s", name, who, e.Keys, e.Mode, e.Name, e.Way)
+			line := fmt.Sprintf("%s by %q: %v %s %q %s", name, check.PageOf(ctx), e.Keys, e.Mode, e.Name, e.Way)
 			for _, field := range []struct {
 				name string
 				d    time.Duration
@@ -98,27 +88,27 @@ func TestEventsOfALockSayAll(t *testing.T) {
 	t.Parallel()
 	inRegister(t, eventsOfALock, func(t *testing.T, mini *redistest.Mini, client *redislock.Client, _ *register) {
 		t.Helper()
-		lock := check.Must[*redislock.Lock](t)(client.Obtain(calledBy(t, "obtain"), []string{"a", "b", "c", "d"}, time.Minute,
+		lock := check.Must[*redislock.Lock](t)(client.Obtain(check.OnPage(t.Context(), "obtain"), []string{"a", "b", "c", "d"}, time.Minute,
 			&redislock.Options{Name: "its name", HoldAtLeast: 5 * time.Second, Fenced: true}))
 		time.Sleep(time.Second)
-		check.NoError(t, lock.Refresh(calledBy(t, "refresh"), 2*time.Minute))
-		check.NoError(t, lock.ReleaseKeys(calledBy(t, "release d"), []string{"d"}))
-		check.NoError(t, lock.Downgrade(calledBy(t, "downgrade")))
+		check.NoError(t, lock.Refresh(check.OnPage(t.Context(), "refresh"), 2*time.Minute))
+		check.NoError(t, lock.ReleaseKeys(check.OnPage(t.Context(), "release d"), []string{"d"}))
+		check.NoError(t, lock.Downgrade(check.OnPage(t.Context(), "downgrade")))
 		mini.Miniredis().SetError("ERR broken")
 		for _, err := range []error{
-			lock.Refresh(calledBy(t, "refresh, broken"), time.Hour), lock.Upgrade(calledBy(t, "upgrade, broken")),
-			lock.ReleaseKeys(calledBy(t, "release c, broken"), []string{"c"}), lock.Release(calledBy(t, "release, broken")),
+			lock.Refresh(check.OnPage(t.Context(), "refresh, broken"), time.Hour), lock.Upgrade(check.OnPage(t.Context(), "upgrade, broken")),
+			lock.ReleaseKeys(check.OnPage(t.Context(), "release c, broken"), []string{"c"}), lock.Release(check.OnPage(t.Context(), "release, broken")),
 		} {
 			if err == nil {
 				t.Error("a server that is broken has done it")
 			}
 		}
 		mini.Miniredis().SetError("")
-		check.NoError(t, lock.Release(calledBy(t, "release")))
-		check.Is(t, lock.Release(calledBy(t, "release, again")), redislock.ErrLockNotHeld)
-		left := check.Must[*redislock.Lock](t)(client.ObtainRead(calledBy(t, "read"), []string{"e"}, time.Minute, nil))
-		check.NoError(t, left.Leave(calledBy(t, "leave"), time.Hour))
-		check.Is(t, left.Release(calledBy(t, "release what was left")), redislock.ErrLockNotHeld)
+		check.NoError(t, lock.Release(check.OnPage(t.Context(), "release")))
+		check.Is(t, lock.Release(check.OnPage(t.Context(), "release, again")), redislock.ErrLockNotHeld)
+		left := check.Must[*redislock.Lock](t)(client.ObtainRead(check.OnPage(t.Context(), "read"), []string{"e"}, time.Minute, nil))
+		check.NoError(t, left.Leave(check.OnPage(t.Context(), "leave"), time.Hour))
+		check.Is(t, left.Release(check.OnPage(t.Context(), "release what was left")), redislock.ErrLockNotHeld)
 	})
 }
 
@@ -129,7 +119,7 @@ func TestEventsOfALoss(t *testing.T) {
 		t.Helper()
 		keeps := &redislock.Options{HoldAtLeast: time.Minute}
 		obtain := func(key string, opt *redislock.Options) *redislock.Lock {
-			return check.Must[*redislock.Lock](t)(client.Obtain(calledBy(t, "obtain"), []string{key}, 30*time.Second, opt))
+			return check.Must[*redislock.Lock](t)(client.Obtain(check.OnPage(t.Context(), "obtain"), []string{key}, 30*time.Second, opt))
 		}
 		for _, find := range []func(ctx context.Context, lock *redislock.Lock) error{
 			func(ctx context.Context, lock *redislock.Lock) error { return lock.Refresh(ctx, time.Minute) },
@@ -138,10 +128,10 @@ func TestEventsOfALoss(t *testing.T) {
 			lock := obtain("a", keeps)
 			time.Sleep(time.Second)
 			mini.Miniredis().Del("p:a")
-			check.Is(t, find(calledBy(t, "the one that finds out"), lock), redislock.ErrLockNotHeld)
-			check.Is(t, lock.Release(calledBy(t, "release")), redislock.ErrLockNotHeld)
+			check.Is(t, find(check.OnPage(t.Context(), "the one that finds out"), lock), redislock.ErrLockNotHeld)
+			check.Is(t, lock.Release(check.OnPage(t.Context(), "release")), redislock.ErrLockNotHeld)
 		}
-		check.Is(t, obtain("d", nil).Refresh(calledBy(t, "refresh"), 5*time.Millisecond), redislock.ErrLockNotHeld) // its answer comes too late
+		check.Is(t, obtain("d", nil).Refresh(check.OnPage(t.Context(), "refresh"), 5*time.Millisecond), redislock.ErrLockNotHeld) // its answer comes too late
 		renewed := obtain("b", world.Watched)
 		time.Sleep(11 * time.Second)
 		mini.Miniredis().SetError("ERR broken")
@@ -152,7 +142,7 @@ func TestEventsOfALoss(t *testing.T) {
 			time.Sleep(30 * time.Second)
 		}
 		mini.Miniredis().SetError("")
-		check.NoError(t, renewed.Release(calledBy(t, "release what was lost")))
+		check.NoError(t, renewed.Release(check.OnPage(t.Context(), "release what was lost")))
 		obtain("c", &redislock.Options{Watchdog: true, Name: "held up"})
 		mini.Miniredis().SetError("")
 	})

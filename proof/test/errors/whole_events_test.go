@@ -23,7 +23,7 @@ type diary struct {
 
 // Handle notes a record, and keeps it.
 func (d *diary) Handle(ctx context.Context, r slog.Record) error {
-	d.lines = append(d.lines, fmt.Sprintf("log of %v", ctx.Value(named{})))
+	d.lines = append(d.lines, fmt.Sprintf("log of %v", check.PageOf(ctx)))
 	return d.Log.Handle(ctx, r)
 }
 
@@ -36,7 +36,7 @@ func (d *diary) hooks() redislock.Hooks {
 				text = e.Err.Error()
 			}
 			d.lines = append(d.lines, fmt.Sprintf("%s of %v: %q %s %s after %v and %d: %s",
-				name, ctx.Value(named{}), e.Keys, e.Mode, e.Way, e.Duration, e.Attempts, text))
+				name, check.PageOf(ctx), e.Keys, e.Mode, e.Way, e.Duration, e.Attempts, text))
 		}
 	}
 	return redislock.Hooks{Waiting: note("waiting"), Waited: note("waited"), Obtained: note("obtained"), Refused: note("refused")}

@@ -29,9 +29,6 @@ type telling struct {
 	want    string
 }
 
-// named is the key of a value in the context of the Obtain.
-type named struct{}
-
 // tell runs the Obtain.
 func (c telling) tell(t *testing.T, log slog.Handler, opts ...redislock.ClientOption) error {
 	t.Helper()
@@ -66,7 +63,7 @@ func (c telling) tell(t *testing.T, log slog.Handler, opts ...redislock.ClientOp
 	if c.closes > 0 {
 		time.AfterFunc(c.closes, client.Close)
 	}
-	lock, err := client.Obtain(context.WithValue(ctx, named{}, "caller"), []string{"k"}, c.ttl, &c.opt)
+	lock, err := client.Obtain(check.OnPage(ctx, "caller"), []string{"k"}, c.ttl, &c.opt)
 	if err == nil {
 		check.NoError(t, lock.Release(t.Context()))
 	}
