@@ -241,7 +241,7 @@ func (o *obtaining) obtained(sent clock.Moment, numbers proto.Numbers) (*Lock, e
 // context ends with that lock. That is certain if no other caller can know the token of either, and if the Obtain is no
 // step of a larger one, which may go on without these keys.
 func (o *obtaining) inOwnWay(conflict *ConflictError) error {
-	if o.asked.count > 1 || o.want.tokenKnown || o.caller.Done() == nil || pace.IsStep(o.caller) || wire.IsStaying(o.caller) {
+	if o.want.tokenKnown || o.caller.Done() == nil || pace.IsStep(o.caller) || wire.IsStaying(o.caller) {
 		return conflict
 	}
 	for l := range inctx.Each(o.caller) {

@@ -81,7 +81,7 @@ func TestWhatYields(t *testing.T) {
 			d := newManual(t, shared)
 			r := d.request(what, "a")
 			r.Since = d.Begin()
-			d.Stake(d.by, []string{"a"}, nil)
+			d.Stake(another{d.by}, []string{"a"}, nil)
 			if d.Send(r); r.Stamp.Yields != want || r.Stamp.Known != shared {
 				t.Errorf("%s: got stamp %+v, want Yields %t and Known %t", what, r.Stamp, want, shared)
 			}

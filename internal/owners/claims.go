@@ -10,7 +10,7 @@ import (
 type Claim struct {
 	keys  []string
 	over  func(clock.Moment) bool // reports whether the hold has ended by itself; nil while the operation is under way
-	by    Client
+	by    Sender
 	since int64 // see Owner.begun
 }
 
@@ -31,7 +31,7 @@ func (o *Owner) Begin() int64 {
 }
 
 // Stake enters a claim: of an operation that begins if over is nil, else of a hold.
-func (o *Owner) Stake(by Client, keys []string, over func(clock.Moment) bool) *Claim {
+func (o *Owner) Stake(by Sender, keys []string, over func(clock.Moment) bool) *Claim {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.begun++
@@ -74,9 +74,10 @@ func (o *Owner) Yields(r *Note) bool {
 	return len(o.youngerLocked(r)) > 0
 }
 
-// youngerLocked returns the claims on some of the keys of a request that were entered since its operation began. A
-// claim through another Redis client may be about another server. It concerns clean-ups alone, which have no beginning
-// and can wait: they leave a key to a lock on another server for as long as that lasts, or until their own lease is over.
+// youngerLocked returns the claims on some of the keys of a request that others have entered since its operation began. Its
+// own lock may have entered one as well, if callers got its token meanwhile. A claim through another Redis client may be about
+// another server. It concerns clean-ups alone, which have no beginning and can wait: they leave a key to a lock on another
+// server for as long as that lasts, or until their own lease is over.
 func (o *Owner) youngerLocked(r *Note) (younger []*Claim) {
 	if len(o.claims) == 0 {
 		return nil
@@ -84,7 +85,7 @@ func (o *Owner) youngerLocked(r *Note) (younger []*Claim) {
 	at := clock.Now()
 	for _, other := range o.claims {
 		switch {
-		case other.since <= r.Since, other.isOver(at), !HaveCommon(other.keys, r.Keys):
+		case other.since <= r.Since, other.by == r.By, other.isOver(at), !HaveCommon(other.keys, r.Keys):
 		case r.Since == 0, other.by.Identity() == r.By.Identity():
 			younger = append(younger, other)
 		}

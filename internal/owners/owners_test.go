@@ -10,10 +10,13 @@ import (
 	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
-// A client stands for one that has a Redis client of its own. It has a size, so that no two have the same address.
+// A client stands for the only lock of one that has a Redis client of its own. It has a size, so that no two have the same address.
 type client struct{ _ byte }
 
 func (c *client) Identity() any { return c }
+
+// Another lock of a client.
+type another struct{ *client }
 
 // A caller waits until it is set to true.
 type caller bool
@@ -244,10 +247,10 @@ func TestStampSpares(t *testing.T) {
 	t.Parallel()
 	d := newManual(t, true)
 	elsewhere := &client{}
-	d.Stake(d.by, []string{"a", "b"}, nil)
+	d.Stake(another{d.by}, []string{"a", "b"}, nil)
 	release, clearing := d.request("release", "a", "b", "c"), d.request("release", "a", "b", "c")
 	release.Since = d.Begin()
-	d.Stake(d.by, []string{"b"}, nil)
+	d.Stake(another{d.by}, []string{"b"}, nil)
 	d.Stake(elsewhere, []string{"c"}, nil)
 	for r, want := range map[*Note][]int{
 		release:  {1},
@@ -260,14 +263,16 @@ func TestStampSpares(t *testing.T) {
 	}
 }
 
-// What a release is to spare of other claims: nothing of those that have ended, or have other keys, or came by another Redis client.
+// What a release is to spare of other claims: nothing of those that have ended, or have other keys, or are of its own lock, or came by
+// another Redis client.
 func TestStampSparesNothing(t *testing.T) {
 	t.Parallel()
 	ended := func(clock.Moment) bool { return true }
 	for name, claim := range map[string]func(d manual){
-		"a hold that has ended":             func(d manual) { d.Stake(d.by, []string{"a"}, ended) },
-		"an operation whose hold has ended": func(d manual) { d.Holds(d.Stake(d.by, []string{"a"}, nil), ended) },
-		"other keys":                        func(d manual) { d.Stake(d.by, []string{"b"}, nil) },
+		"a hold that has ended":             func(d manual) { d.Stake(another{d.by}, []string{"a"}, ended) },
+		"an operation whose hold has ended": func(d manual) { d.Holds(d.Stake(another{d.by}, []string{"a"}, nil), ended) },
+		"other keys":                        func(d manual) { d.Stake(another{d.by}, []string{"b"}, nil) },
+		"its own lock":                      func(d manual) { d.Stake(d.by, []string{"a"}, nil) },
 		"another Redis client":              func(d manual) { d.Stake(&client{}, []string{"a"}, nil) },
 	} {
 		d := newManual(t, true)

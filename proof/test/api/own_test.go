@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
@@ -60,6 +62,24 @@ func TestLockInOwn(t *testing.T) {
 			})
 		})
 	}
+}
+
+// It is one as well if the attempts before have failed.
+func TestLockInOwnAfterErrors(t *testing.T) {
+	t.Parallel()
+	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+		under(t, w, func(ctx context.Context) {
+			const loading, late = 5 * time.Second, 20 * time.Second
+			began := time.Now()
+			w.RDB.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool {
+				return check.RunIn(cmd).Of("obtain") && time.Since(began) < loading && check.Answer(cmd, world.Refusal("LOADING the data"))
+			}})
+			err := obtainSet(ctx, w, w.Keys("a"), nil, ownWays["polling"])
+			if took := time.Since(began); !isOwn(err) || took < loading || took > late {
+				t.Errorf("after %v got error %v, want one about its own lock once the server is there", took, err)
+			}
+		})
+	})
 }
 
 // isOwn reports whether an error is a conflict with a lock of the caller itself.

@@ -2,6 +2,7 @@ package guard_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"testing"
 	"time"
@@ -148,6 +149,45 @@ func TestGuardOvertakenDowngradeIsDropped(t *testing.T) {
 		}
 		check.NoError(t, other.Release(t.Context()))
 	})
+}
+
+// A lock whose token callers get while a request is under way is none of the others to which that request yields: asked again, it does
+// all that it is to do.
+func TestGuardYieldsToNoClaimOfItsOwn(t *testing.T) {
+	for name, c := range map[string]struct {
+		script string
+		do     func(ctx context.Context, w *world.World, l *redislock.Lock) error
+		want   string // what the key is then
+	}{
+		"downgrade": {"convert", func(ctx context.Context, _ *world.World, l *redislock.Lock) error { return l.Downgrade(ctx) }, "zset"},
+		"release of keys": {"release", func(ctx context.Context, w *world.World, l *redislock.Lock) error {
+			return l.ReleaseKeys(ctx, w.Keys("a"))
+		}, "none"},
+		"release": {"release", func(ctx context.Context, _ *world.World, l *redislock.Lock) error { return l.Release(ctx) }, "none"},
+	} {
+		for what, first := range map[string]any{"no answer": io.EOF, "overtaken": int64(-3)} {
+			for _, before := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, %s, a Refresh before %t", name, what, before), func(t *testing.T) {
+					world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+						lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b"), time.Minute, nil))
+						if before {
+							outcomeOf(w.RDB, "refresh", io.EOF, nil)
+							check.NoError(t, lock.Refresh(t.Context(), time.Second))
+						}
+						var token string
+						runs := outcomeOf(w.RDB, c.script, first, func() { token = lock.Token() })
+						check.NoError(t, c.do(t.Context(), w, lock))
+						if n := len(*runs); n != 2 || token == "" && name != "release" {
+							t.Errorf("it was sent %d times, want twice; the token is %q", n, token)
+						}
+						if got := w.RDB.Type(t.Context(), w.Key("a")).Val(); got != c.want {
+							t.Errorf("the key is a %s, want a %s", got, c.want)
+						}
+					})
+				})
+			}
+		}
+	}
 }
 
 // A conversion whose answer was lost is asked again. If others of the token have obtained the keys meanwhile, a Downgrade is
