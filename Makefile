@@ -28,6 +28,7 @@ export PATH := $(PATH):/usr/sbin:/sbin
 # The directory names the Go version: a linter built by an older Go refuses newer code.
 BIN           := $(CURDIR)/.bin/$(shell go env GOVERSION)
 GOLANGCI_LINT := $(BIN)/golangci-lint@$(GOLANGCI_LINT_VERSION)
+LINTER_CONFIG := --config .ci/golangci.yml
 GOVULNCHECK   := $(BIN)/govulncheck@$(GOVULNCHECK_VERSION)
 BENCHSTAT     := $(BIN)/benchstat@$(BENCHSTAT_VERSION)
 
@@ -182,14 +183,14 @@ servers: ## every operation on every server, over every way: the table of docs/o
 lint: lint-format lint-go lint-systems lint-lua lint-mod lint-text lint-vuln ## every check that runs no test
 
 lint-format: $(GOLANGCI_LINT) ## gofumpt and goimports
-	@$(GOLANGCI_LINT) fmt --diff .
+	@$(GOLANGCI_LINT) fmt $(LINTER_CONFIG) --diff .
 
 # One run over the workspace: five would read the same packages five times. The linter has all of them compiled. The gate sets
 # LINT_AS=-race, so that this is what its tests are compiled to anyway.
 LINT_AS ?=
 
 lint-go: $(GOLANGCI_LINT) ## golangci-lint, for every module
-	@GOFLAGS='$(GOFLAGS) $(LINT_AS)' $(GOLANGCI_LINT) run $(MODULES:%=%/...)
+	@GOFLAGS='$(GOFLAGS) $(LINT_AS)' $(GOLANGCI_LINT) run $(LINTER_CONFIG) $(MODULES:%=%/...)
 
 lint-systems: ## the tool, which has files for each system, and its tests compile for darwin and windows
 	@go run ./proof/systems -systems darwin,windows ./cmd/redislock/...
@@ -197,7 +198,7 @@ lint-systems: ## the tool, which has files for each system, and its tests compil
 lint-lua: ## luacheck, of the library's scripts as servers run them
 	@if command -v luacheck >/dev/null; then \
 		rm -rf $(BIN)/lua && go run ./proof/assembled $(BIN)/lua && \
-			find $(BIN)/lua cmd fencing proof -name '*.lua' -not -path '*/mutants/testdata/*' -print0 | xargs -0 luacheck --no-color --quiet; \
+			find $(BIN)/lua cmd fencing proof -name '*.lua' -not -path '*/mutants/testdata/*' -print0 | xargs -0 luacheck --config proof/assembled/.luacheckrc --no-color --quiet; \
 	else \
 		echo 'not run: luacheck: not installed, see .ci/install'; \
 		[[ $${CI:-} != true ]]; \
@@ -252,7 +253,7 @@ lint-vuln: ## govulncheck, where its database can be reached
 	done
 
 fmt: $(GOLANGCI_LINT) ## gofumpt -w and goimports -w, as golangci-lint has them
-	@$(GOLANGCI_LINT) fmt .
+	@$(GOLANGCI_LINT) fmt $(LINTER_CONFIG) .
 
 # Without the race detector: a sample of it is in `make test`, with that. Real servers keep it waiting most of the time,
 # so they have a process of their own.

@@ -309,9 +309,9 @@ func TestStampSpared(t *testing.T) {
 	t.Parallel()
 	d := newManual(t)
 	elsewhere := wire.New(&noRedis{}, wire.Options{})
-	d.owner.Stake(d.conn, []string{"a", "b"}, nil)
-	d.owner.Stake(d.conn, []string{"b"}, nil)
-	d.owner.Stake(elsewhere, []string{"b", "d"}, nil)
+	d.owner.Stake(d.conn, nil, []string{"a", "b"}, nil)
+	d.owner.Stake(d.conn, nil, []string{"b"}, nil)
+	d.owner.Stake(elsewhere, nil, []string{"b", "d"}, nil)
 	clearing := d.call("release", "a", "b", "c", "d")
 	clearing.Before()
 	want := []int{0, 1, 3}
@@ -325,7 +325,7 @@ func TestStampWithdrawn(t *testing.T) {
 	t.Parallel()
 	d := newManual(t)
 	c := d.call("downgrade", "a")
-	d.owner.Stake(d.conn, []string{"a"}, nil)
+	d.owner.Stake(d.conn, nil, []string{"a"}, nil)
 	if c.Before() || !c.isOvertaken() || !errors.Is(c.Err, nil) {
 		t.Errorf("got reply %v and error %v, want one that was overtaken", c.Reply, c.Err)
 	}

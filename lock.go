@@ -105,7 +105,7 @@ func (l *Lock) show(keys []string) {
 	owner := own.Show(l.token())
 	own.Done(l.token())
 	defer owner.Done(l.token())
-	mine := owner.Stake(&l.asker, keys, l.isOver)
+	mine := owner.Stake(l.client.conn, &l.asker, keys, l.isOver)
 	var freed []string // by ReleaseKeys, when there was no claim to reduce
 	l.mu.Lock()
 	if l.claim == nil && l.state == held {

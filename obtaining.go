@@ -84,7 +84,7 @@ func (c *Client) obtainLong(ctx context.Context, token string, set Set, ttl time
 		defer o.owner.Done(token)
 		o.lock().owner.Store(o.owner)
 		o.lock().tokenKnown.Store(true)
-		o.claim = o.owner.Stake(&o.lock().asker, o.want.set.Keys, nil)
+		o.claim = o.owner.Stake(c.conn, &o.lock().asker, o.want.set.Keys, nil)
 	}
 	if o.want.queues = o.want.queues && c.hub.Begin(); o.want.queues { // otherwise the Client was closed meanwhile
 		c.inLine.Add(1)

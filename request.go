@@ -48,9 +48,6 @@ type asker struct {
 	tokenKnown atomic.Bool // callers know the token, and may use it for other locks
 }
 
-// Identity says to which servers the requests go.
-func (a *asker) Identity() any { return a.client.conn.Identity() }
-
 // token is the token, not shown to any caller.
 func (a *asker) token() string { return proto.TokenOf(a.value) }
 
@@ -136,7 +133,7 @@ func (r *call) yields() bool {
 
 func (r *call) newNote(owner *owners.Owner) *owners.Note {
 	return &owners.Note{
-		Owner: owner, By: r.of, Keys: r.run.Keys(), Caller: r,
+		Owner: owner, By: r.of.client.conn, Of: r.of, Keys: r.run.Keys(), Caller: r,
 		Effect: r.run.Effect(), Frees: r.run.Frees(), Home: r.run.Home(),
 	}
 }

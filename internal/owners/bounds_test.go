@@ -28,7 +28,7 @@ func TestOwnersAreSweptNowAndThen(t *testing.T) {
 			got = append(got, i+1)
 		}
 		if looks = 0; i == 0 {
-			o.Stake(&client{}, []string{"a"}, over)
+			o.Stake(&client{}, nil, []string{"a"}, over)
 		}
 	}
 	if want := []int{66, 196, 456}; !slices.Equal(got, want) {
@@ -81,7 +81,7 @@ func TestWhatYields(t *testing.T) {
 			d := newManual(t, shared)
 			r := d.request(what, "a")
 			r.Since = d.Begin()
-			d.Stake(another{d.by}, []string{"a"}, nil)
+			d.Stake(d.by, nil, []string{"a"}, nil)
 			if d.Send(r); r.Stamp.Yields != want || r.Stamp.Known != shared {
 				t.Errorf("%s: got stamp %+v, want Yields %t and Known %t", what, r.Stamp, want, shared)
 			}

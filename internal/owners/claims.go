@@ -10,7 +10,8 @@ import (
 type Claim struct {
 	keys  []string
 	over  func(clock.Moment) bool // reports whether the hold has ended by itself; nil while the operation is under way
-	by    Sender
+	by    Client
+	of    any   // the lock
 	since int64 // see Owner.begun
 }
 
@@ -30,12 +31,12 @@ func (o *Owner) Begin() int64 {
 	return o.begun
 }
 
-// Stake enters a claim: of an operation that begins if over is nil, else of a hold.
-func (o *Owner) Stake(by Sender, keys []string, over func(clock.Moment) bool) *Claim {
+// Stake enters a claim of a lock: of an operation that begins if over is nil, else of a hold.
+func (o *Owner) Stake(by Client, of any, keys []string, over func(clock.Moment) bool) *Claim {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.begun++
-	mine := &Claim{keys: keys, over: over, by: by, since: o.begun}
+	mine := &Claim{keys: keys, over: over, by: by, of: of, since: o.begun}
 	o.claims = append(o.claims, mine)
 	return mine
 }
@@ -85,7 +86,7 @@ func (o *Owner) youngerLocked(r *Note) (younger []*Claim) {
 	at := clock.Now()
 	for _, other := range o.claims {
 		switch {
-		case other.since <= r.Since, other.by == r.By, other.isOver(at), !HaveCommon(other.keys, r.Keys):
+		case other.since <= r.Since, other.of == r.Of, other.isOver(at), !HaveCommon(other.keys, r.Keys):
 		case r.Since == 0, other.by.Identity() == r.By.Identity():
 			younger = append(younger, other)
 		}

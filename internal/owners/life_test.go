@@ -107,7 +107,7 @@ func TestOwnersAreSwept(t *testing.T) {
 		for i := range n {
 			token := fmt.Sprint(kind, i)
 			o := Of(token)
-			o.Stake(&client{}, []string{"a"}, over)
+			o.Stake(&client{}, nil, []string{"a"}, over)
 			o.users-- // as Done does, which would look at this one
 		}
 	}

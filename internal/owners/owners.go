@@ -47,9 +47,9 @@ type Name struct {
 	Number int64
 }
 
-// A Sender sends requests: each lock is one, even if others have its token.
-type Sender interface {
-	// Identity is the same for all that send by one Redis client, even if others lead to the same server.
+// A Client sends the requests.
+type Client interface {
+	// Identity is the same for all Clients of one Redis client, even if others lead to the same server.
 	Identity() any
 }
 

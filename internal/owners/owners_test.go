@@ -10,13 +10,10 @@ import (
 	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
-// A client stands for the only lock of one that has a Redis client of its own. It has a size, so that no two have the same address.
+// A client stands for one that has a Redis client of its own. It has a size, so that no two have the same address.
 type client struct{ _ byte }
 
 func (c *client) Identity() any { return c }
-
-// Another lock of a client.
-type another struct{ *client }
 
 // A caller waits until it is set to true.
 type caller bool
@@ -42,7 +39,7 @@ func newManual(t *testing.T, shared bool) manual {
 // request prepares one: an obtain, a release, or a refresh that may shorten or cannot. Its home is its first key.
 func (d manual) request(what string, keys ...string) *Note {
 	d.t.Helper()
-	r := &Note{Owner: d.Owner, Effect: Takes, Keys: keys, Home: keys[0], By: d.by, Caller: new(caller)}
+	r := &Note{Owner: d.Owner, Effect: Takes, Keys: keys, Home: keys[0], By: d.by, Of: d.by, Caller: new(caller)}
 	switch what {
 	case "release":
 		r.Effect, r.Frees = Lessens, true
@@ -247,11 +244,11 @@ func TestStampSpares(t *testing.T) {
 	t.Parallel()
 	d := newManual(t, true)
 	elsewhere := &client{}
-	d.Stake(another{d.by}, []string{"a", "b"}, nil)
+	d.Stake(d.by, nil, []string{"a", "b"}, nil)
 	release, clearing := d.request("release", "a", "b", "c"), d.request("release", "a", "b", "c")
 	release.Since = d.Begin()
-	d.Stake(another{d.by}, []string{"b"}, nil)
-	d.Stake(elsewhere, []string{"c"}, nil)
+	d.Stake(d.by, nil, []string{"b"}, nil)
+	d.Stake(elsewhere, nil, []string{"c"}, nil)
 	for r, want := range map[*Note][]int{
 		release:  {1},
 		clearing: {0, 1, 2},
@@ -269,11 +266,11 @@ func TestStampSparesNothing(t *testing.T) {
 	t.Parallel()
 	ended := func(clock.Moment) bool { return true }
 	for name, claim := range map[string]func(d manual){
-		"a hold that has ended":             func(d manual) { d.Stake(another{d.by}, []string{"a"}, ended) },
-		"an operation whose hold has ended": func(d manual) { d.Holds(d.Stake(another{d.by}, []string{"a"}, nil), ended) },
-		"other keys":                        func(d manual) { d.Stake(another{d.by}, []string{"b"}, nil) },
-		"its own lock":                      func(d manual) { d.Stake(d.by, []string{"a"}, nil) },
-		"another Redis client":              func(d manual) { d.Stake(&client{}, []string{"a"}, nil) },
+		"a hold that has ended":             func(d manual) { d.Stake(d.by, nil, []string{"a"}, ended) },
+		"an operation whose hold has ended": func(d manual) { d.Holds(d.Stake(d.by, nil, []string{"a"}, nil), ended) },
+		"other keys":                        func(d manual) { d.Stake(d.by, nil, []string{"b"}, nil) },
+		"its own lock":                      func(d manual) { d.Stake(d.by, d.by, []string{"a"}, nil) },
+		"another Redis client":              func(d manual) { d.Stake(&client{}, nil, []string{"a"}, nil) },
 	} {
 		d := newManual(t, true)
 		release := d.request("release", "a")

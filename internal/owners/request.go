@@ -25,7 +25,8 @@ type Note struct {
 	Caller Caller
 	Keys   []string
 	Home   string // the line where it asks for the guard of its owner
-	By     Sender
+	By     Client
+	Of     any   // the lock that sends it
 	Since  int64 // when the operation has begun: see Owner.Begin
 	Frees  bool  // it spares what others count on since then
 	Reads  bool  // it takes read keys, which may be write keys of its token
@@ -58,10 +59,10 @@ type Sent struct {
 	open    bool // it was not answered, or its caller has gone
 	closed  bool // a later request that has closed it was answered, and came by the same Redis client
 	at      clock.Moment
-	by      Sender
+	by      Client
 	// others are other Redis clients by which a request came that has closed it. If they lead to the same server it is
 	// closed there; if not it does not matter there.
-	others []Sender
+	others []Client
 }
 
 // Send numbers the next try of a request, right before it is sent. It reports false if the caller has gone: then the
@@ -122,8 +123,8 @@ func (o *Owner) behindLocked(r *Note) (behind []*Sent) {
 }
 
 // isClosed reports whether a request sent by this client need not close this one any more.
-func (s *Sent) isClosed(by Sender) bool {
-	return s.closed || slices.ContainsFunc(s.others, func(other Sender) bool { return other.Identity() == by.Identity() })
+func (s *Sent) isClosed(by Client) bool {
+	return s.closed || slices.ContainsFunc(s.others, func(other Client) bool { return other.Identity() == by.Identity() })
 }
 
 // yieldLocked has a request that is about to be sent spare the keys that others count on since its operation began.
@@ -203,6 +204,6 @@ func (o *Owner) openLocked(r *Note) {
 	s.flies, s.open = false, true
 	o.sent = slices.DeleteFunc(o.sent, func(other *Sent) bool {
 		return other != s && other.open && !other.flies && other.ID == s.ID && other.Home == s.Home &&
-			other.by.Identity() == s.by.Identity() && other.lessens == s.lessens && slices.Equal(other.keys, s.keys)
+			other.by == s.by && other.lessens == s.lessens && slices.Equal(other.keys, s.keys)
 	})
 }
