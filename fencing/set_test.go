@@ -72,6 +72,9 @@ func TestSet(t *testing.T) {
 		if diff := cmp.Diff(want, rdb.HGetAll(ctx, key).Val()); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
+		if rdb.Exists(ctx, "").Val() != 0 {
+			t.Error("the key without a name is there")
+		}
 	})
 }
 
