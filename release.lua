@@ -193,7 +193,7 @@ end
 local function leave_as_first(its_text)
   for i = 2, n do
     local first = redis.pcall('zpopmin', KEYS[n + i])
-    if first[1] ~= its_text or first[2] ~= front[2] then
+    if first[1] ~= its_text then -- which says whose it is, and so its place
       if first[1] then
         put_first(KEYS[n + i], first[1], first[2])
       end

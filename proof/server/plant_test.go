@@ -32,8 +32,9 @@ var ttls = []int64{1, 50, 1000, 4000, asksAgain - 1, asksAgain, 20_000, 60_000, 
 // dice throw what a course consists of.
 type dice struct {
 	*rand.Rand
-	names []string             // of the lock keys
-	wants map[string]Obtaining // what each waiter wants, by id
+	names     []string             // of the lock keys
+	wants     map[string]Obtaining // what each waiter wants, by id
+	*handover                      // what is released first; nil: something else
 }
 
 func pick[T any](d dice, from ...T) T      { return from[d.IntN(len(from))] }
@@ -58,9 +59,9 @@ func (d dice) value(token string) Value {
 }
 
 // newDice makes dice that throw the same for the same seed. One course in some has a crowd that waits, or more keys than a script gives
-// one command.
+// one command, or begins with a release of what others wait for.
 func newDice(seed uint64) (d dice, start Space) {
-	d = dice{rand.New(rand.NewPCG(seed, 0)), few, map[string]Obtaining{}}
+	d = dice{Rand: rand.New(rand.NewPCG(seed, 0)), names: few, wants: map[string]Obtaining{}}
 	switch {
 	case seed%200 == 7:
 		d.names = nil
@@ -68,6 +69,10 @@ func newDice(seed uint64) (d dice, start Space) {
 			d.names = append(d.names, fmt.Sprintf("key%d", i))
 		}
 		return d, Space{}
+	case seed%16 == 11:
+		start = d.start()
+		d.handover = d.plantHandover(start)
+		return d, start
 	case seed%16 == 3:
 		start = d.start()
 		if d.chance(35) {
@@ -294,57 +299,5 @@ func (d dice) plantWaiter(space Space, id string, strange int) {
 		}
 		space.Add(s.Line, text, place)
 		space[s.Line].End = max(space[s.Line].End, pick(d, d.end(30_000), d.end(30_000), d.end(29_000)))
-	}
-}
-
-// plantCrowd puts very many into one or two lines: more than may be dropped at once, or are told, or read together.
-func (d dice) plantCrowd(space Space) {
-	n, gone, home := pick(d, 11, 20, 80, 520, 520), pick(d, 0, 10, 90, 100, 100), d.names[0]
-	set := []Spot{spotOf(home)}
-	if d.chance(60) {
-		set = append(set, spotOf(d.names[1]))
-	}
-	for _, s := range set {
-		delete(space, s.Line)
-		if delete(space, s.Key); d.chance(70) {
-			space[s.Key] = &Thing{Kind: String, Text: string(d.value(pick(d, tokens...))), End: d.end(pick(d, ttls...))}
-		}
-	}
-	mode := pick(d, 0, 0, len(set))
-	for k := range n {
-		o := Obtaining{Head: Head{Set: set, Writes: mode, Value: Value(fmt.Sprintf("crowd%d", k)), TTL: pick(d, ttls...)}}
-		if d.chance(20) {
-			o.Writes = d.IntN(len(set) + 1)
-		}
-		o.Line = &proto.Waiter{ID: fmt.Sprintf("c%04d-------------secret", k), Channel: "p:one"}
-		till := d.end(12_000)
-		if d.chance(gone) {
-			o.Line.Channel = "p:gone"
-			till = d.end(pick(d, 12_000, int64(-k)))
-		}
-		for i, s := range set {
-			space.Add(s.Line, o.EntryFor(i, till).String(), float64(begin-2_000_000+int64(k)))
-			space[s.Line].End = d.end(30_000)
-		}
-	}
-}
-
-// plantMany has very many read two keys, of whose numbers those of very many others are left that have died.
-func (d dice) plantMany(space Space) {
-	for _, key := range d.names[:2] {
-		s := spotOf(key)
-		delete(space, key)
-		fields := map[string]string{Greatest: decimal(begin - 2*hour*1000)}
-		for k := range pick(d, 30, 130, 257, 257) {
-			token := fmt.Sprintf("reader%d", k)
-			space.Add(key, token, float64(d.end(60_000+int64(k))))
-			fields[token] = decimal(begin - 3*hour*1000 + int64(k))
-		}
-		space[key].End = int64(space[key].Members[len(space[key].Members)-1].Score)
-		for k := range pick(d, 60, 600, 600) {
-			fields[fmt.Sprintf("dead%d", k)] = "7"
-		}
-		space[s.Fence] = &Thing{Kind: Hash, Fields: fields, End: d.end(day)}
-		delete(space, s.Line)
 	}
 }

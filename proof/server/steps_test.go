@@ -52,6 +52,11 @@ func (t *thrower) step(space Space) Step {
 			e.Heard[h.channel] = h.by
 		}
 	}
+	if t.handover != nil {
+		t.releaseWhole(&e)
+		t.handover = nil
+		return e
+	}
 	throw := pick(t.dice, t.obtain, t.rw, t.rw, t.inLine, t.inLine, t.inLine, t.release, t.release, t.release, t.refresh, t.convert,
 		t.convert, t.pttl, t.raise, t.breakUp, t.batch, t.again, t.inspect)
 	throw(&e)
