@@ -69,7 +69,7 @@ func (d dice) plantNext(space Space, o Obtaining, place float64) {
 
 // releaseWhole releases such a set.
 func (t *thrower) releaseWhole(e *Step) {
-	h := t.dice.handover
+	h := t.handover
 	e.Script, e.Keys = "release", beside(slices.Clone(h.set), h.set, line)
 	letter := ""
 	if h.fenced {

@@ -48,9 +48,9 @@ func (s Space) Clone() Space {
 	return all
 }
 
-// Expire deletes the keys whose lease is over at this ms.
+// Expire deletes the keys whose lease is over at this ms. In its last one a key is still there, with nothing left.
 func (s Space) Expire(now int64) {
-	maps.DeleteFunc(s, func(_ string, thing *Thing) bool { return thing.End != 0 && thing.End <= now })
+	maps.DeleteFunc(s, func(_ string, thing *Thing) bool { return thing.End != 0 && thing.End < now })
 }
 
 // String lists the keys, for the message of a test.

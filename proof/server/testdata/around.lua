@@ -96,7 +96,7 @@ end
 
 for _, key in ipairs(real.call('keys', '*')) do
   local at = real.call('pexpiretime', key)
-  if at >= 0 and at <= now then
+  if at >= 0 and at < now then
     real.call('del', key)
   end
 end
