@@ -1,39 +1,19 @@
 package listen_test
 
 import (
-	"context"
 	"errors"
 	"io"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	_ "github.com/seed-14de3678/redislock" // which has the Lua
 	"github.com/seed-14de3678/redislock/internal/listen"
-	"github.com/seed-14de3678/redislock/internal/proto"
-	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 // On a Cluster waiters hear channels of sharded pub/sub, once the Cluster has answered anything, and listeners hear a channel of all
 // nodes. What is lost there may be news of the Cluster itself, so its nodes are looked up.
 func TestCluster(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p, lookups := new(pubsub), new(atomic.Int64)
-		rdb := redis.NewClusterClient(&redis.ClusterOptions{
-			Protocol: 2, DisableIdentity: true, MaxRetries: -1, MaxRedirects: -1, DialerRetries: 1, Dialer: p.connect,
-			ClusterSlots: func(context.Context) ([]redis.ClusterSlot, error) {
-				lookups.Add(1)
-				return []redis.ClusterSlot{{Start: 0, End: 16383, Nodes: []redis.ClusterNode{{Addr: "127.0.0.1:1"}}}}, nil
-			},
-		})
-		t.Cleanup(func() {
-			_ = rdb.Close()
-			time.Sleep(time.Second) // so long its latest look-up may take
-		})
-		r := newRig(t, rdb, p)
+	onCluster(t, func(t *testing.T, r *rig, warm func() *atomic.Int64) {
 		w, l := r.waiter("waiter", "a"), newHearer("a")
 		w.Subscribe()
 		if n := w.News(); n.Err == nil {
@@ -41,11 +21,7 @@ func TestCluster(t *testing.T) {
 		}
 		<-w.C()
 
-		value, run := "token", new(proto.Run)
-		proto.TTL{Set: proto.Set{Keys: []string{"a"}, Writes: 1}, Value: &value}.Fill(run)
-		r.conn.Start(&wire.Call{Wish: wire.Wish{Context: t.Context(), Run: run}})
-		time.Sleep(10 * time.Second) // the nodes are looked up once more
-		lookups.Store(0)
+		lookups := warm()
 		lookedUp := func() {
 			t.Helper()
 			time.Sleep(time.Second)
