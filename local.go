@@ -191,7 +191,7 @@ func (o *obtaining) mayBeGiven() {
 	owner := a.sureOwner()
 	defer owner.Done(a.token())
 	set := o.want.set
-	owner.Abandon(&owners.Note{Owner: owner, By: o.client.conn, Keys: set.Keys, Home: set.Lines[0], Effect: owners.Takes}, true)
+	owner.Abandon(&owners.Note{By: o.client.conn, Keys: set.Keys, Home: set.Lines[0], Effect: owners.Takes}, true)
 }
 
 // conflictHere is what is known in this Client to be in the way of an obtaining, since it waits; nil if nothing is.
@@ -280,7 +280,7 @@ func (l *Lock) giveBack(ctx context.Context) {
 	l.mu.Unlock()
 	end(context.Canceled)
 	p.keep = clock.Moment{}
-	_ = l.free(pace.GivingBack(ctx), p, sent{})
+	_ = l.free(ctx, p, sent{})
 }
 
 // A Release may pass its hold on to the next Obtain of the Client, without Redis: see Options.PassOn. The model in

@@ -34,11 +34,14 @@ func TestOneSubscription(t *testing.T) {
 		if one.JoinSubscribed() {
 			t.Error("a channel counts as heard that is not")
 		}
+		connect := make(chan struct{})
+		r.dial = func(context.Context) error { <-connect; return nil }
 		one.Subscribe()
 		wantQuiet(t, r, false)
 		if one.Ask() || two.JoinSubscribed() {
 			t.Error("a channel counts as heard that is not yet")
 		}
+		close(connect)
 		want(t, one, news{subscribed: true, wake: true})
 		two.Subscribe()
 		want(t, two, news{subscribed: true, wake: true})
