@@ -61,7 +61,7 @@ func TestWaiterSaysHowItHears(t *testing.T) {
 		sharded bool
 	}{
 		"one server": {func(n *node) redis.UniversalClient {
-			return redis.NewClient(&redis.Options{Protocol: 2, DisableIdentity: true, MaxRetries: -1, Dialer: n.dial})
+			return redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", Protocol: 2, DisableIdentity: true, MaxRetries: -1, Dialer: n.dial})
 		}, "subscribe", false},
 		"a Cluster": {func(n *node) redis.UniversalClient {
 			return redis.NewClusterClient(&redis.ClusterOptions{

@@ -43,6 +43,19 @@ func (c *convoy) sharedKeys() func() []string {
 	}
 }
 
+// inOrder has calls come one after the other, and go together.
+func (c *convoy) inOrder(t *testing.T, calls ...func()) {
+	t.Helper()
+	var all sync.WaitGroup
+	goOn := c.holdUp(t)
+	for _, call := range calls {
+		all.Go(call)
+		synctest.Wait()
+	}
+	goOn()
+	all.Wait()
+}
+
 // Obtains that are in line, and hear their messages, go together with others as long as they have no place. One that wants what others of its
 // Client wait for goes by itself: it will most likely have to wait, which what goes together cannot tell it.
 func TestInLineTogether(t *testing.T) {
@@ -61,14 +74,14 @@ func TestInLineTogether(t *testing.T) {
 		waits() // from now on messages are heard
 		c.InLine(t, c.Key("held"), 1)
 		var calls []func()
-		want := []string{"free0", "free1", "free2", "free3"}
+		want := []string{"free0", "free1", "free2", "free3", "free4", "free5", "free6", "free7"}
 		for _, key := range want {
 			calls = append(calls, func() {
 				check.Must[*redislock.Lock](t)(c.Client.Obtain(t.Context(), c.Keys(key), time.Hour, world.Queue()))
 			})
 		}
 		shared := c.sharedKeys()
-		c.together(t, append(calls, waits)...)
+		c.inOrder(t, append(calls, waits)...)
 		if diff := cmp.Diff(want, shared()); diff != "" {
 			t.Errorf("what shares a script is what finds nobody in front of it (-want +got):\n%s", diff)
 		}
@@ -89,7 +102,7 @@ func TestReadersReleaseByThemselves(t *testing.T) {
 			inConvoy(t, func(t *testing.T, c *convoy) {
 				c.Client = world.NewClient(t, c.RDB, opts...)
 				var calls []func()
-				want := []string{"0", "1", "2", "3"}
+				want := []string{"0", "1", "2", "3", "4", "5", "6", "7"}
 				for _, key := range want {
 					for _, set := range []redislock.Set{{Write: c.Keys(key)}, {Read: c.Keys("read" + key)}} {
 						lock := check.Must[*redislock.Lock](t)(c.Client.ObtainSet(t.Context(), set, time.Hour, nil))
@@ -97,7 +110,7 @@ func TestReadersReleaseByThemselves(t *testing.T) {
 					}
 				}
 				shared := c.sharedKeys()
-				c.together(t, calls...)
+				c.inOrder(t, calls...)
 				if diff := cmp.Diff(want, shared()); diff != "" {
 					t.Errorf("what shares a script is the Release of write locks (-want +got):\n%s", diff)
 				}
