@@ -15,7 +15,8 @@ import (
 func TestBrokenLockSaysSo(t *testing.T) {
 	world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
 		client := world.NewClient(t, mini.Client(t), redislock.WithBreakNotices())
-		lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"k"}, time.Minute, &redislock.Options{Watchdog: true, Fenced: true}))
+		opt := &redislock.Options{Watchdog: true, Fenced: true}
+		lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"k"}, time.Minute, opt))
 		time.Sleep(time.Second) // from now on it hears
 		check.Must[[]redislock.Holder](t)(w.Client.Break(t.Context(), []string{"k"}, "it hangs"))
 		<-lock.Lost()

@@ -88,7 +88,7 @@ func TestShortWayLeavesNoHolderBehind(t *testing.T) {
 	})
 }
 
-// A Release gives its keys to nobody if the next one wants to read some of them: it would have to tell readers apart.
+// A Release of a set with keys to read carries nobody: it gives only keys to write. The next one asks.
 func TestSetWithReadersIsGivenToNobody(t *testing.T) {
 	play(t, func(t *testing.T, s *scene) {
 		set := redislock.Set{Write: s.Keys("k"), Read: s.Keys("r")}

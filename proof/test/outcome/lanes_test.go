@@ -91,7 +91,7 @@ func TestInLineTogether(t *testing.T) {
 	})
 }
 
-// Releases of read locks share no script: that of such requests cannot end the lease of a reader.
+// Releases of read locks share no script with others: the script that many requests share does not end the lease of a reader.
 func TestReadersReleaseByThemselves(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string][]redislock.ClientOption{
