@@ -145,7 +145,9 @@ func (r *call) noteNow() (note *owners.Note, done func()) {
 		return note, func() {}
 	}
 	owner := r.of.sureOwner()
-	r.note.CompareAndSwap(nil, r.newNote(owner)) // the lane and the caller may come at the same time
+	note = r.newNote(owner)
+	note.Since = owners.BeforeAll    // its operation began when the owner did not count yet
+	r.note.CompareAndSwap(nil, note) // the lane and the caller may come at the same time
 	return r.note.Load(), func() { owner.Done(r.of.token()) }
 }
 
