@@ -12,8 +12,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
-// A rare is one step from a certain start, which the dice never throw or hardly ever: something ends in this moment, or is by one more
-// or less than what a script tells apart, or a short cut meets something that is hardly ever there.
+// A rare is one step that the dice throw hardly ever, with what there is before it: something ends in this moment, or is by one more or
+// less than what a script tells apart, or a short cut meets something that is hardly ever there.
 type rare struct {
 	start    Space
 	step     Step
@@ -21,7 +21,7 @@ type rare struct {
 	end      int64 // of the line of the key a behind it; 0: that does not matter
 }
 
-// In each such case the script does what the model does, and takes the way that was meant for it: it runs so many commands.
+// In each of these cases the script does what the model does, and takes the way that was meant for it: it runs so many commands.
 func TestRareSteps(t *testing.T) {
 	t.Parallel()
 	s := newScriptServer(t, redistest.Redis)
@@ -116,7 +116,8 @@ func rareSteps() map[string]rare {
 // rareWaits are of those who have to wait.
 func rareWaits() map[string]rare {
 	a, first, next := spotOf("a"), wanting("w1", false, "a"), wanting("w2", false, "a")
-	both := wanting("w1", false, "a", "b")
+	both, whole := wanting("w1", false, "a", "b"), int64(beginMS+2*waiterLife)
+	stands := first.asks(decimal(int64(earlier)))
 	entering := func(lease, line int64) Space {
 		return Space{"a": writtenFor("other", lease), a.Line: members(line, first.entry(0, 14_000, earlier-5_000_000))}
 	}
@@ -127,18 +128,18 @@ func rareWaits() map[string]rare {
 		return Space{"a": writtenFor("other", 9000), a.Line: members(30_000, both.entry(0, 14_900, place))}
 	}
 	return map[string]rare{
-		"one polls for a key that ends beginMS": {
+		"one polls for a key that ends now": {
 			start: Space{"a": writtenFor("other", 0)},
 			step:  Step{Script: "obtain", Keys: []string{"a", a.Line}, Args: []string{holder, "60000"}}, commands: 3,
 		},
-		"one enters the line of a key that ends beginMS":   {start: entering(0, 29_500), step: next.asks("0"), commands: 6},
-		"one enters a line that ends beginMS":              {start: entering(9000, 0), step: next.asks("0"), commands: 10},
-		"one enters a line that ends right behind":         {start: entering(9000, 1), step: next.asks("0"), commands: 7, end: beginMS + 30_000},
-		"one enters a line that lasts for just too little": {start: entering(9000, 28_999), step: next.asks("0"), commands: 7, end: beginMS + 30_000},
-		"one enters a line that lasts for just long":       {start: entering(9000, 29_000), step: next.asks("0"), commands: 6, end: beginMS + 29_000},
+		"one enters the line of a key that ends now":       {start: entering(0, 29_500), step: next.asks("0"), commands: 6},
+		"one enters a line that ends now":                  {start: entering(9000, 0), step: next.asks("0"), commands: 10},
+		"one enters a line that ends right behind":         {start: entering(9000, 1), step: next.asks("0"), commands: 7, end: whole},
+		"one enters a line that lasts for just too little": {start: entering(9000, 28_999), step: next.asks("0"), commands: 7, end: whole},
+		"one enters a line that lasts for just long":       {start: entering(9000, 29_000), step: next.asks("0"), commands: 6, end: whole - 1000},
 		"the first of all asks again":                      {start: standing(1, 14_900), step: first.asks("1"), commands: 9},
-		"one asks again half a second behind":              {start: standing(earlier, 14_500), step: first.asks(decimal(begin - 9)), commands: 9},
-		"one asks again a little later":                    {start: standing(earlier, 14_499), step: first.asks(decimal(begin - 9)), commands: 14},
+		"one asks again half a second behind":              {start: standing(earlier, 14_500), step: stands, commands: 9},
+		"one asks again a little later":                    {start: standing(earlier, 14_499), step: stands, commands: 14},
 		"one stands in one of its lines, as the first":     {start: half(1), step: both.asks("1"), commands: 21},
 		"one stands in one of its lines, before all":       {start: half(-1), step: both.asks("?0"), commands: 24},
 	}
@@ -166,7 +167,9 @@ func rareUptimes() map[string]rare {
 // rareReleases are of keys that nobody gets.
 func rareReleases() map[string]rare {
 	a, one := spotOf("a"), []string{"a"}
-	left := members(70_000, Member{"|of t3", float64(beginMS + 60_000)}, Member{holder, float64(beginMS + 65_000)}, Member{"t4", float64(beginMS + 70_000)})
+	reader := func(v string, ms int64) Member { return Member{v, float64(beginMS + ms)} }
+	left := members(70_000, reader("|of t3", 60_000), reader(holder, 65_000), reader("t4", 70_000))
+	numbers := &Thing{Kind: Hash, Fields: map[string]string{Greatest: "7", "t3": "6", writes: "7|t3"}, End: beginMS + day}
 	return map[string]rare{
 		"one leaves a key": {start: Space{"a": writtenFor(holder, 9000)}, step: releases(one, "2500"), commands: 5},
 		"one leaves a key that others are to get": {
@@ -183,7 +186,7 @@ func rareReleases() map[string]rare {
 			step: Step{Script: "refresh", Keys: []string{"a", a.Line}, Args: []string{holder, "60000"}},
 		},
 		"one has read a key before it wrote it": {
-			start: Space{"a": writtenFor(holder, 9000), a.Fence: {Kind: Hash, Fields: map[string]string{"": "7", "t3": "6", "|": "7|t3"}, End: beginMS + day}},
+			start: Space{"a": writtenFor(holder, 9000), a.Fence: numbers},
 			step:  releases(one, "", "1|1|f"), commands: 4,
 		},
 	}
@@ -212,7 +215,7 @@ func rareHandovers() map[string]rare {
 	}
 	guarded := start(nil, set.entry(0, 14_000, earlier), set.entry(1, 14_000, earlier))
 	guarded[a.Line].Members = append(guarded[a.Line].Members, Member{"owner", Guard{7, float64(begin/1_000_000 + 20)}.Score()})
-	hours := &Thing{Kind: Hash, Fields: map[string]string{"": decimal(begin - 2*hour*1000), "|": "7|t3"}, End: beginMS + day}
+	hours := &Thing{Kind: Hash, Fields: map[string]string{Greatest: decimal(begin - 2*hour*1000), writes: "7|t3"}, End: beginMS + day}
 	return map[string]rare{
 		"a set was released already": {start: guarded, step: releases(both, "", "2", "owner|6|"), commands: 6},
 		"to somebody who says more":  {start: start(nil, more...), step: releases(both, "", "2"), commands: 11},
