@@ -116,7 +116,7 @@ func rareSteps() map[string]rare {
 // rareWaits are of those who have to wait.
 func rareWaits() map[string]rare {
 	a, first, next := spotOf("a"), wanting("w1", false, "a"), wanting("w2", false, "a")
-	both, whole := wanting("w1", false, "a", "b"), int64(beginMS+2*waiterLife)
+	both, whole := wanting("w1", false, "a", "b"), beginMS+2*waiterLife
 	stands := first.asks(decimal(int64(earlier)))
 	entering := func(lease, line int64) Space {
 		return Space{"a": writtenFor("other", lease), a.Line: members(line, first.entry(0, 14_000, earlier-5_000_000))}
