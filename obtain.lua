@@ -1,7 +1,7 @@
 -- Takes the write locks of a whole set of keys, or none.
 --
 -- KEYS and ARGV  see head.lua; with an ARGV[5], as many intent keys follow the lines
--- ARGV[5]  ttl of the caller's intents, ms; '0' if it will not ask again; '' without intents
+-- ARGV[5]  ttl of the caller's intents, ms; '0' if it will not ask again; nothing without intents
 --
 -- Reply    DONE: every key is held, for ttl from now. A key that the token held already counts as
 --          free and keeps its lease if that is longer; so the same call may come twice, and a set
@@ -47,7 +47,7 @@ if type(held) == 'string' and held ~= '' then
 end
 
 -- Several keys are free, which saves 50 % for 8; or the request has a stamp, or declares intents.
-local intent = ARGV[5] ~= '' and ARGV[5] or nil
+local intent = ARGV[5]
 local closes = letters ~= '' and string.find(letters, 'c')
 if not closes and not there then
   there = count(1, 2 * n)
@@ -99,7 +99,7 @@ if not taken then
   set.seen = {}
   local refused, leases = nil, {}
   for i = 1, n do
-    local its, mine, _, rest = look(set, i, 'write', token, value)
+    local its, mine, _, rest = look(set, i, 'write', token)
     if has_line and not its and not mine then
       local waiter = waiter_before(set, i, 'write', token, nil)
       its = waiter and refusal_by_waiter(set, i, waiter)

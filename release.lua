@@ -126,8 +126,8 @@ if goes_first then
   now, micros = clock()
   for i = 1, has_line and n or 0 do
     local its = i == 1 and front or redis.pcall('zrange', KEYS[n + i], '0', '0', 'withscores')
-    local place = not its.err and tonumber(its[2] or GUARDS) or 0
-    if place <= micros + age or place > micros and place < GUARDS then
+    local place = not its.err and tonumber(its[2] or GUARDS)
+    if not place or place <= micros + age or place > micros and place < GUARDS then
       goes_first = false
     end
   end

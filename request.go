@@ -146,7 +146,7 @@ func (r *call) noteNow() (note *owners.Note, done func()) {
 	}
 	owner := r.of.sureOwner()
 	note = r.newNote(owner)
-	note.Since = owners.BeforeAll    // its operation began when the owner did not count yet
+	note.Since = -1                  // its operation began when the owner did not count yet
 	r.note.CompareAndSwap(nil, note) // the lane and the caller may come at the same time
 	return r.note.Load(), func() { owner.Done(r.of.token()) }
 }

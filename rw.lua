@@ -212,7 +212,7 @@ if stands and not place then
     local entry = entry_at(set, i, id)
     place = place or entry and entry.place
   end
-  age = tonumber(string.sub(ARGV[6], 2)) or 0
+  age = tonumber(string.sub(ARGV[6], 2))
 end
 local at, there = place, nil -- where it would stand, and what stands in each line
 if id and not place then
@@ -223,7 +223,7 @@ end
 local function my_first()
   local front = set.fronts[1] and set.fronts[1][1] or ''
   if string.sub(front, 1, #id + 1) == id .. '|' then
-    return entry_of(front, place)
+    return entry_of(front)
   end
   return entry_at(set, 1, id, place)
 end

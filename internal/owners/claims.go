@@ -20,9 +20,6 @@ func (c *Claim) isOver(at clock.Moment) bool { return c.over != nil && c.over(at
 // Since returns when the claim was entered, by the count of Begin.
 func (c *Claim) Since() int64 { return c.since }
 
-// BeforeAll is before every operation that an owner counts.
-const BeforeAll = -1
-
 // Begin counts an operation that begins. The owner may be nil: then nobody else knows its token.
 func (o *Owner) Begin() int64 {
 	if o == nil {

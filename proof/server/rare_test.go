@@ -217,6 +217,10 @@ func rareHandovers() map[string]rare {
 	guarded[a.Line].Members = append(guarded[a.Line].Members, Member{"owner", Guard{7, float64(begin/1_000_000 + 20)}.Score()})
 	hours := &Thing{Kind: Hash, Fields: map[string]string{Greatest: decimal(begin - 2*hour*1000), writes: "7|t3"}, End: beginMS + day}
 	return map[string]rare{
+		"to somebody who came before the first moment of the clock": {
+			start: Space{"a": writtenFor(holder, 9000), "b": writtenFor(holder, 9000), b.Line: writtenFor("something else", 9000)},
+			step:  releases(both, "", "2", "", "", ">", decimal(-begin-1), "60000", "n1|of n1"), commands: 13,
+		},
 		"a set was released already": {start: guarded, step: releases(both, "", "2", "owner|6|"), commands: 6},
 		"to somebody who says more":  {start: start(nil, more...), step: releases(both, "", "2"), commands: 11},
 		"no number is possible": {
