@@ -51,7 +51,7 @@ func TestEntryIsTakenOutAtOnce(t *testing.T) {
 					s.enters(t, w)
 					switch changed {
 					case "another time": // it is met at the other key first
-						s.ages(t, keys[1:], w.id, time.Second)
+						s.ages(t, keys[1:], w.id, time.Minute)
 						keys = []string{other, home}
 					case "more letters":
 						s.says(t, home, withLetters)
@@ -104,7 +104,9 @@ func TestScriptDropsSomeOfOtherSets(t *testing.T) {
 			s.holds(t, "mine", key)
 			var all []fakeWaiter
 			for i := range n {
-				all = append(all, fakeWaiter{id: fmt.Sprint("w", i), write: []string{key, s.key("elsewhere")}, place: int64(i + 1), ttl: longLease, gone: true})
+				w := fakeWaiter{id: fmt.Sprint("w", i), place: int64(i + 1), ttl: longLease, gone: true}
+				w.write = []string{key, s.key("elsewhere")}
+				all = append(all, w)
 			}
 			s.enters(t, all...)
 			reply := s.release(t, []string{key}, "mine")

@@ -95,7 +95,8 @@ func TestWhoStandsFirstIsPutBack(t *testing.T) {
 			keys, value := []string{s.key(fmt.Sprint("a", alone)), s.key(fmt.Sprint("b", alone))}, "mine"
 			line := slot.Beside("line", keys[1])
 			s.holds(t, value, keys...)
-			s.enters(t, fakeWaiter{id: "first", write: keys[1:], place: 1, ttl: longLease}, fakeWaiter{id: "set", write: keys, place: 2, ttl: longLease})
+			first := fakeWaiter{id: "first", write: keys[1:], place: 1, ttl: longLease}
+			s.enters(t, first, fakeWaiter{id: "set", write: keys, place: 2, ttl: longLease})
 			replies := restOf(line, 0)
 			if alone {
 				replies = ""

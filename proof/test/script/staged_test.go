@@ -17,17 +17,16 @@ local redis = {error_reply = redis.error_reply, status_reply = redis.status_repl
 local function reply_to(command, key)
   %s
 end
-local function noting(how)
-  return function(...)
-    noted[#noted + 1] = table.concat({...}, ' ')
-    local reply = reply_to(...)
-    if reply == nil then
-      reply = server[how](...)
-    end
+local function run(how, ...)
+  noted[#noted + 1] = table.concat({...}, ' ')
+  local reply = reply_to(...)
+  if reply ~= nil then
     return reply
   end
+  return server[how](...)
 end
-redis.call, redis.pcall = noting('call'), noting('pcall')
+redis.call = function(...) return run('call', ...) end
+redis.pcall = function(...) return run('pcall', ...) end
 local function script()
   %s
 end

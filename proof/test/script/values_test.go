@@ -35,7 +35,8 @@ func TestSinceOfTokens(t *testing.T) {
 	withFixture(t, func(t *testing.T, s *fixture) {
 		const made = "AlQ3xT9kAAAAAAAAAAAAAAAAAAAAAA"
 		for token, want := range map[string]string{
-			made: made[:8], made[:29]: "", made + "A": "", "Anna-Maria": "", made[:29] + ".": "", made[:20] + " " + made[21:]: "", "B" + made[1:]: "",
+			made: made[:8], made[:29]: "", made + "A": "", "Anna-Maria": "", made[:29] + ".": "",
+			made[:20] + " " + made[21:]: "", "B" + made[1:]: "",
 		} {
 			key := s.key(token)
 			check.NoError(t, s.rdb.Set(t.Context(), key, token+"|metadata", longLease).Err())
