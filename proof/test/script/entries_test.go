@@ -97,7 +97,7 @@ func TestWaiterWithoutNumberIsAskedOnce(t *testing.T) {
 // more.
 func TestScriptDropsSomeOfOtherSets(t *testing.T) {
 	t.Parallel()
-	withFixture(t, func(t *testing.T, s *fixture) {
+	withServer(t, func(t *testing.T, s *fixture) {
 		const most = 500
 		for _, n := range []int{most, most + 1} {
 			key := s.key(fmt.Sprint(n))

@@ -10,7 +10,6 @@ import (
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/proto"
-	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
@@ -36,7 +35,7 @@ func (p played) keysOf(command string) (keys []string) {
 // Whichever of very many keys is held, a set is not taken.
 func TestAnyOfManyKeysIsInTheWay(t *testing.T) {
 	t.Parallel()
-	withFixture(t, func(t *testing.T, s *fixture) {
+	withServer(t, func(t *testing.T, s *fixture) {
 		keys, mine := numbered(s.prefix, 2500), "mine"
 		for _, i := range []int{0, 998, 999, 1000, 1001, 1998, 1999, 2000, 2499} {
 			s.holds(t, "other", keys[i])
@@ -52,7 +51,7 @@ func TestAnyOfManyKeysIsInTheWay(t *testing.T) {
 // Where only a line is there beside many keys, wherever that stands, none of the keys is read.
 func TestLineOfManyIsNoKey(t *testing.T) {
 	t.Parallel()
-	withFixture(t, func(t *testing.T, s *fixture) {
+	withServer(t, func(t *testing.T, s *fixture) {
 		for _, i := range []int{398, 399, 400, 401} {
 			keys, value := numbered(s.key(fmt.Sprint(i, " ")), 600), "mine"
 			s.setGuard(t, keys[i], "other", 100, 1)
@@ -68,8 +67,7 @@ func TestLineOfManyIsNoKey(t *testing.T) {
 // However many keys a script has, it asks for each once, and for nothing else that stands beside it; and it deletes each once.
 func TestEachKeyOnce(t *testing.T) {
 	t.Parallel()
-	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
-		s := newFixture(t, redistest.Shared(t, kind))
+	withServer(t, func(t *testing.T, s *fixture) {
 		for _, n := range []int{2, 999, 1000, 1001, 9000} {
 			keys, value := numbered(s.key(fmt.Sprint(n, "/")), n), "mine|new"
 			s.holds(t, "mine|before", keys...)

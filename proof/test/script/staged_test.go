@@ -8,6 +8,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/proto"
+	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
 // around stands around a script. It takes note of the commands that the script runs, and to some of them a test replies.
@@ -80,4 +81,10 @@ func clockAt(micros int64) string {
 // restOf has a key that much of its TTL left, in ms.
 func restOf(key string, ms int64) string {
 	return fmt.Sprintf("if command == 'pttl' and key == %q then return %d end\n", key, ms)
+}
+
+// withServer runs a scenario on every kind of real server: miniredis takes long for very many keys or waiters.
+func withServer(t *testing.T, fn func(t *testing.T, s *fixture)) {
+	t.Helper()
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) { fn(t, newFixture(t, redistest.Shared(t, kind))) })
 }
