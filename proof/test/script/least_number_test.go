@@ -22,21 +22,13 @@ func atTheBeginning(t *testing.T) *fixture {
 	return newFixture(t, mini)
 }
 
-// holds has keys held under a value.
-func (s *fixture) holds(t *testing.T, keys []string, value string) {
-	t.Helper()
-	for _, key := range keys {
-		check.NoError(t, s.rdb.Set(t.Context(), key, value, longLease).Err())
-	}
-}
-
 // The next owner of a released set gets the least number there is, or the block behind it.
 func TestLeastNumberIsPassedOn(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]proto.Numbers{"one": {First: 1, Last: 1}, "block": {First: 1, Last: 1 + proto.Block}} {
 		s := atTheBeginning(t)
 		keys, value, next := []string{s.key("a"), s.key("b")}, "mine", "next"
-		s.holds(t, keys, value)
+		s.holds(t, value, keys...)
 		r := new(proto.Run)
 		(&proto.Release{Set: fencedKeys(keys...), Value: &value}).Fill(r)
 		r.Give(&proto.Next{Value: &next, TTL: longLease, Block: name == "block"})
@@ -53,7 +45,7 @@ func TestLeastNumberIsHandedOver(t *testing.T) {
 	t.Parallel()
 	s := atTheBeginning(t)
 	keys, value := []string{s.key("a"), s.key("b")}, "mine"
-	s.holds(t, keys, value)
+	s.holds(t, value, keys...)
 	next := fakeWaiter{id: "next", write: keys, place: 1, ttl: longLease, fenced: true}
 	s.enters(t, next)
 	if got := s.ask(t, &proto.Release{Set: fencedKeys(keys...), Value: &value}); got != int64(1) {

@@ -1,12 +1,6 @@
 package script_test
 
 import (
-<<<<<<< HEAD
-	"testing"
-
-	"github.com/seed-14de3678/redislock/internal/check"
-	"github.com/seed-14de3678/redislock/internal/proto"
-=======
 	"fmt"
 	"strings"
 	"testing"
@@ -14,12 +8,11 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/owners"
->>>>>>> l2
+	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/slot"
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-<<<<<<< HEAD
 // newGuardedFixture is a server whose user may not run these commands.
 func newGuardedFixture(t *testing.T, forbidden ...string) (*world.Guarded, *fixture) {
 	t.Helper()
@@ -30,44 +23,12 @@ func newGuardedFixture(t *testing.T, forbidden ...string) (*world.Guarded, *fixt
 	return g, &fixture{rdb: g.RDB, prefix: "app:"}
 }
 
-// A release of a key that nobody waits for works without the right to look into its line and to ask for the clock, also if the caller
-// has a channel; and without the right to run GET.
-func TestReleaseWithFewRights(t *testing.T) {
-	t.Parallel()
-	for name, forbidden := range map[string][]string{"neither lines nor the clock": {"zrange", "time"}, "no strings": {"get"}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			g, s := newGuardedFixture(t, forbidden...)
-			key, value := s.key("k"), "mine|metadata"
-			check.NoError(t, g.Admin.Set(t.Context(), key, value, longLease).Err())
-			got := s.ask(t, &proto.Release{Set: lockKeys([]string{key}, nil), Value: &value, Channel: "redislock:wake:me"})
-			if left := g.Admin.Exists(t.Context(), key).Val(); got != int64(1) || left > 0 {
-				t.Errorf("got reply %v, and %d keys are left", got, left)
-			}
-		})
-	}
-}
-
-// A set to write and to read is not taken at all if the lease of a reader cannot be given to it.
-func TestMixedSetWithoutRightToRead(t *testing.T) {
-	t.Parallel()
-	g, s := newGuardedFixture(t, "pexpireat")
-	a, b, value := s.key("a"), s.key("b"), "mine"
-	q := &proto.Obtain{
-		Set: lockKeys([]string{a}, []string{b}), Value: &value, TTL: longLease, Fresh: true, Intents: []string{slot.Beside("intent", b)},
-	}
-	if got, err := s.send(t, runOf(q, noStamp)); err == nil {
-		t.Errorf("got reply %v", got)
-	}
-	if left := g.Admin.Exists(t.Context(), a, b).Val(); left > 0 {
-		t.Errorf("%d keys are taken", left)
-=======
 // A script fails with what the server says of a command that the user may not run, where it has to know the reply, and where it
 // would leave something behind for ever. It has changed nothing then.
 func TestScriptFailsWithoutRights(t *testing.T) {
 	t.Parallel()
-	g := world.NewGuarded(t, "app:")
-	s, admin := &fixture{rdb: g.RDB, prefix: "app:"}, &fixture{rdb: g.Admin, prefix: "app:"}
+	g, s := newGuardedFixture(t)
+	admin := &fixture{rdb: g.Admin, prefix: "app:"}
 	writes := func(key string) { check.NoError(t, g.Admin.Set(t.Context(), key, "mine", longLease).Err()) }
 	reads := func(key string) { admin.readerAt(t, key, "reader", time.Now().Add(longLease).UnixMilli()) }
 	for _, c := range []struct {
@@ -112,9 +73,7 @@ func reasonOf(err error) string {
 // A user that may not have the server free a hash later has it freed at once.
 func TestHashBeginsAnewWithoutUnlink(t *testing.T) {
 	t.Parallel()
-	g := world.NewGuarded(t, "app:")
-	s := &fixture{rdb: g.RDB, prefix: "app:"}
-	g.Set(t, "-unlink")
+	g, s := newGuardedFixture(t, "unlink")
 	key := s.key("a")
 	fence := slot.Beside("fence", key)
 	check.NoError(t, g.Admin.HSet(t.Context(), fence, "", 7, "dead", 1).Err())
@@ -123,6 +82,39 @@ func TestHashBeginsAnewWithoutUnlink(t *testing.T) {
 	number := fmt.Sprint(reply.([]any)[1])
 	if got := g.Admin.HGetAll(t.Context(), fence).Val(); len(got) != 2 || got[""] != number || got["|"] != number+"|mine" {
 		t.Errorf("got %v, and the numbers %v", reply, got)
->>>>>>> l2
+	}
+}
+
+// A release of a key that nobody waits for works without the right to look into its line and to ask for the clock, also if the caller
+// has a channel; and without the right to run GET.
+func TestReleaseWithFewRights(t *testing.T) {
+	t.Parallel()
+	for name, forbidden := range map[string][]string{"neither lines nor the clock": {"zrange", "time"}, "no strings": {"get"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g, s := newGuardedFixture(t, forbidden...)
+			key, value := s.key("k"), "mine|metadata"
+			check.NoError(t, g.Admin.Set(t.Context(), key, value, longLease).Err())
+			got := s.ask(t, &proto.Release{Set: lockKeys([]string{key}, nil), Value: &value, Channel: "redislock:wake:me"})
+			if left := g.Admin.Exists(t.Context(), key).Val(); got != int64(1) || left > 0 {
+				t.Errorf("got reply %v, and %d keys are left", got, left)
+			}
+		})
+	}
+}
+
+// A set to write and to read is not taken at all if the lease of a reader cannot be given to it.
+func TestMixedSetWithoutRightToRead(t *testing.T) {
+	t.Parallel()
+	g, s := newGuardedFixture(t, "pexpireat")
+	a, b, value := s.key("a"), s.key("b"), "mine"
+	q := &proto.Obtain{
+		Set: lockKeys([]string{a}, []string{b}), Value: &value, TTL: longLease, Fresh: true, Intents: []string{slot.Beside("intent", b)},
+	}
+	if got, err := s.send(t, runOf(q, noStamp)); err == nil {
+		t.Errorf("got reply %v", got)
+	}
+	if left := g.Admin.Exists(t.Context(), a, b).Val(); left > 0 {
+		t.Errorf("%d keys are taken", left)
 	}
 }
