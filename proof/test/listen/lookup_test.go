@@ -51,6 +51,7 @@ func TestRefusedOnACluster(t *testing.T) {
 	const refusal = "-NOPERM this user has no permissions\r\n"
 	for name, refuses := range map[string]func(t *testing.T, r *rig){
 		"a channel": func(t *testing.T, r *rig) {
+			t.Helper()
 			w := r.waiter("refused", "b")
 			r.set(func(command, channel string) string {
 				if channel == w.Channel {
@@ -64,7 +65,10 @@ func TestRefusedOnACluster(t *testing.T) {
 				t.Errorf("got %v, want that it is refused", err)
 			}
 		},
-		"something else": func(t *testing.T, r *rig) { r.say(t, refusal) },
+		"something else": func(t *testing.T, r *rig) {
+			t.Helper()
+			r.say(t, refusal)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onCluster(t, func(t *testing.T, r *rig, warm func() *atomic.Int64) {
@@ -86,6 +90,7 @@ func TestRefusedOnACluster(t *testing.T) {
 // A Close ends the command that gives up a channel as well: it makes no connection any more.
 func TestUnsubscribesUntilClose(t *testing.T) {
 	test := func(t *testing.T, r *rig) {
+		t.Helper()
 		r.subscribed(t, "stays", "b")
 		r.subscribed(t, "goes", "a").Quit()
 		time.Sleep(4 * time.Second)
