@@ -1,7 +1,6 @@
 package clock
 
 import (
-	"container/heap"
 	"sync"
 	"time"
 )
@@ -24,7 +23,7 @@ type Entry struct {
 // schedule has entries. It is safe for concurrent use.
 type Schedule struct {
 	mu      sync.Mutex
-	entries entries
+	entries entries // a heap by due time
 	running bool
 	closed  bool
 	wake    chan struct{}
@@ -66,12 +65,11 @@ func (s *Schedule) putLocked(e *Entry, due, early time.Duration) bool {
 	if s.closed {
 		return false
 	}
-	e.due, e.early = due, early
-	if e.place == 0 {
-		heap.Push(&s.entries, e)
-	} else {
-		heap.Fix(&s.entries, e.place-1)
+	if e.due, e.early = due, early; e.place == 0 {
+		s.entries = append(s.entries, seat{})
+		e.place = len(s.entries)
 	}
+	s.entries.settle(seat{due, e}, e.place-1)
 	switch {
 	case !s.running:
 		s.running = true
@@ -89,7 +87,7 @@ func (s *Schedule) Drop(e *Entry) {
 	if e.place == 0 {
 		return
 	}
-	heap.Remove(&s.entries, e.place-1)
+	s.entries.remove(e.place - 1)
 	if len(s.entries) == 0 {
 		s.wakeUp()
 	}
@@ -109,7 +107,7 @@ func (s *Schedule) Close() []Task {
 	s.closed = true
 	var rest []Task
 	for len(s.entries) > 0 {
-		rest = append(rest, heap.Pop(&s.entries).(*Entry).Task)
+		rest = append(rest, s.entries.remove(0).Task)
 	}
 	s.mu.Unlock()
 	s.wakeUp()
@@ -152,7 +150,7 @@ func (s *Schedule) take(at Moment, all bool) ([]*Entry, time.Duration, bool) {
 		if !all && s.entries[0].due-s.entries[0].early > at.Mono {
 			break
 		}
-		due = append(due, heap.Pop(&s.entries).(*Entry))
+		due = append(due, s.entries.remove(0))
 	}
 	if len(s.entries) == 0 {
 		if len(due) == 0 {
@@ -163,28 +161,44 @@ func (s *Schedule) take(at Moment, all bool) ([]*Entry, time.Duration, bool) {
 	return due, min(s.entries[0].due-at.Mono, tick), true
 }
 
-// entries is a heap by due time.
-type entries []*Entry
-
-func (h entries) Len() int           { return len(h) }
-func (h entries) Less(i, j int) bool { return h[i].due < h[j].due }
-
-func (h entries) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].place, h[j].place = i+1, j+1
+// A seat has an entry in the heap, and when that is due: to look that up in the entries would be most of the cost.
+type seat struct {
+	due time.Duration
+	*Entry
 }
 
-func (h *entries) Push(x any) {
-	e := x.(*Entry)
-	*h = append(*h, e)
-	e.place = len(*h)
+type entries []seat
+
+// settle puts an entry into the seat i, or into the one where it belongs when others have moved.
+func (h entries) settle(its seat, i int) {
+	for up := (i - 1) / 2; i > 0 && its.due < h[up].due; i, up = up, (up-1)/2 {
+		h.seat(h[up], i)
+	}
+	for down := 2*i + 1; down < len(h); i, down = down, 2*down+1 {
+		if down+1 < len(h) && h[down+1].due < h[down].due {
+			down++
+		}
+		if its.due <= h[down].due {
+			break
+		}
+		h.seat(h[down], i)
+	}
+	h.seat(its, i)
 }
 
-func (h *entries) Pop() any {
-	old := *h
-	e := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
+func (h entries) seat(its seat, i int) {
+	h[i] = its
+	its.place = i + 1
+}
+
+// remove takes the entry out of the seat i. The last one takes its place.
+func (h *entries) remove(i int) *Entry {
+	e, last := (*h)[i].Entry, len(*h)-1
+	its := (*h)[last]
+	(*h)[last] = seat{}
+	if *h = (*h)[:last]; i < last {
+		h.settle(its, i)
+	}
 	e.place = 0
 	return e
 }

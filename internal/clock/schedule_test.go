@@ -1,6 +1,7 @@
 package clock
 
 import (
+	"math/rand/v2"
 	"runtime"
 	"strings"
 	"sync"
@@ -55,6 +56,43 @@ func TestScheduleOrder(t *testing.T) {
 			t.Error("the goroutine outlives the last task")
 		}
 	})
+}
+
+// However tasks are entered, moved and dropped, they are taken in the order in which they are due, each once.
+func TestScheduleTakesInOrder(t *testing.T) {
+	t.Parallel()
+	const end = 60
+	for seed := range uint64(50) {
+		dice, s := rand.New(rand.NewPCG(seed, 0)), NewSchedule()
+		s.running = true // by the test
+		all, want := make([]Entry, 40), map[*Entry]time.Duration{}
+		for range 200 {
+			e, due := &all[dice.IntN(len(all))], Moment{Mono: time.Duration(1 + dice.IntN(end))}
+			switch dice.IntN(4) {
+			case 0:
+				s.Drop(e)
+				delete(want, e)
+			default:
+				s.Put(e, due, 0)
+				want[e] = due.Mono
+			}
+		}
+		var last time.Duration
+		for at := time.Duration(0); at < end; {
+			at = min(at+time.Duration(dice.IntN(4)), end)
+			due, _, _ := s.take(Moment{Mono: at}, false)
+			for _, e := range due {
+				if want[e] < last || want[e] > at || e.place != 0 {
+					t.Fatalf("seed %d: at %d got one that is due at %d, in seat %d, after one due at %d", seed, at, want[e], e.place, last)
+				}
+				last = want[e]
+				delete(want, e)
+			}
+		}
+		if len(want) > 0 {
+			t.Fatalf("seed %d: %d were not taken", seed, len(want))
+		}
+	}
 }
 
 // A schedule that sleeps for long is woken by a task that is due before, and by the end: neither waits for the next look.
