@@ -178,7 +178,7 @@ end
 local function hand_over(set, same)
   set.seen, set.searches = nil, false -- a token that may read under other metadata asks by itself
   repeat
-    set.dropped, set.waiting = false, {}
+    set.dropped, set.waiting = false, {} -- ids of those that go on waiting: looked at once
     for i = 1, set.n do
       if set.more then
         break

@@ -23,7 +23,6 @@ local function with_lines(set)
   set.held_for = {} -- for how long keys are held at least
   set.numbered = {} -- keys for which a waiter was given a fencing number
   set.woken = {} -- ids of waiters that were told to ask again
-  set.waiting = {} -- ids of waiters that go on waiting, until one is dropped: looked at once
   set.told_heads = {} -- by id: in how many ms the lease is over that a waiter was told of
 end
 

@@ -26,6 +26,9 @@ const (
 	length  = 10   // steps of a course
 )
 
+// others are courses behind those of the gate, which meet what those do not.
+var others = []uint64{2355, 2509, 4491}
+
 // players play at once, each with a server of its own.
 var players = []redistest.Kind{redistest.Redis, redistest.Valkey}
 
@@ -33,7 +36,7 @@ var players = []redistest.Kind{redistest.Redis, redistest.Valkey}
 // the same keys with the same leases.
 func TestScriptsAreAsTheModel(t *testing.T) {
 	t.Parallel()
-	first, end := uint64(0), uint64(courses)
+	first, end := uint64(0), uint64(courses+len(others))
 	if *oneSeed >= 0 {
 		first, end = uint64(*oneSeed), uint64(*oneSeed+1)
 	}
@@ -49,6 +52,9 @@ func TestScriptsAreAsTheModel(t *testing.T) {
 				t.Parallel()
 				s := newScriptServer(t, kind)
 				for seed := next.Add(1) - 1; seed < end; seed = next.Add(1) - 1 {
+					if first == 0 && seed >= courses {
+						seed = others[seed-courses]
+					}
 					if same := compare(t, s, course{seed: seed, edges: true}, seen); !same || *duration > 0 && time.Now().After(until) {
 						next.Store(end)
 					}
@@ -195,6 +201,6 @@ func (m *met) want(t *testing.T) {
 // commands are how many each script runs in all courses of the gate together. A short cut that is not taken any more changes
 // nothing else that the courses show. Whoever changes a script says here what that costs or saves.
 var commands = map[string]int{
-	"again": 21620, "batch": 4903, "break": 33301, "convert": 36249, "inspect": 8430, "obtain": 25107,
-	"pttl": 3316, "raise": 16404, "refresh": 13044, "release": 49179, "rw": 138051,
+	"again": 21620, "batch": 4908, "break": 33319, "convert": 36254, "inspect": 8445, "obtain": 25107,
+	"pttl": 3319, "raise": 16421, "refresh": 13048, "release": 49320, "rw": 142393,
 }

@@ -178,6 +178,10 @@ func rareReleases() map[string]rare {
 		"one leaves a key to read that was left for longer": {
 			start: Space{"a": left}, step: releases(one, "2500"), commands: 11,
 		},
+		"one quits from a place at which it does not stand": {
+			start: Space{"a": writtenFor(holder, 9000), a.Line: members(30_000, wanting("w1", false, "a").entry(0, 12_000, earlier+3))},
+			step:  releases(one, "", "", "", "", "w1", decimal(int64(earlier))), commands: 11,
+		},
 		"something else stands beside a key that is gone": {
 			start: Space{a.Line: writtenFor("something else", 9000)}, step: releases(one, "", "", "", "p:two"), commands: 7,
 		},

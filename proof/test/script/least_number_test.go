@@ -62,6 +62,22 @@ func TestLeastNumberIsHandedOver(t *testing.T) {
 	}
 }
 
+// What stands in a line and is nobody's counts as dead even in the first ms of the clock: nobody is told that it is next.
+func TestNobodyIsNextAtTheBeginning(t *testing.T) {
+	t.Parallel()
+	s := atTheBeginning(t)
+	key, value := s.key("a"), "mine"
+	s.holds(t, value, key)
+	s.enters(t, fakeWaiter{id: "next", write: []string{key}, place: 1, ttl: time.Second})
+	check.NoError(t, s.rdb.ZAdd(t.Context(), slot.Beside("line", key), redis.Z{Score: 2, Member: "nobody's"}).Err())
+	if got := s.ask(t, &proto.Release{Set: lockKeys([]string{key}, nil), Value: &value}); got != int64(1) {
+		t.Fatalf("got reply %v", got)
+	}
+	if got, want := s.heard(t, 2), []string{"", "g|next|1|0"}; !slices.Equal(got, want) {
+		t.Errorf("it hears %q, want %q", got, want)
+	}
+}
+
 // heard returns the next n messages to the waiters, also those that only ask who is there.
 func (s *fixture) heard(t *testing.T, n int) (messages []string) {
 	t.Helper()
