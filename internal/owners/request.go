@@ -27,7 +27,7 @@ type Note struct {
 	Home   string // the line where it asks for the guard of its owner
 	By     Client
 	Of     any   // the lock that sends it
-	Since  int64 // when the operation has begun: see Owner.Begin; 0: it is a clean-up
+	Since  int64 // when the operation has begun: see Owner.Begin; 0: it has no beginning, as clean-ups have none
 	Frees  bool  // it spares what others count on since then
 	Reads  bool  // it takes read keys, which may be write keys of its token
 	Stamp  Stamp // of the next try
