@@ -14,7 +14,6 @@ type Task interface {
 // An Entry is the place of one task in a schedule.
 type Entry struct {
 	Task  Task
-	due   time.Duration // moment.Mono
 	early time.Duration // how much sooner it may run, to run together with others
 	place int           // in the heap, from 1; 0 if it is not there
 }
@@ -55,7 +54,7 @@ func (s *Schedule) Put(e *Entry, due Moment, early time.Duration) bool {
 func (s *Schedule) PutBy(e *Entry, due Moment) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e.place != 0 && e.due <= due.Mono {
+	if e.place != 0 && s.entries[e.place-1].due <= due.Mono {
 		return true
 	}
 	return s.putLocked(e, due.Mono, 0)
@@ -65,7 +64,7 @@ func (s *Schedule) putLocked(e *Entry, due, early time.Duration) bool {
 	if s.closed {
 		return false
 	}
-	if e.due, e.early = due, early; e.place == 0 {
+	if e.early = early; e.place == 0 {
 		s.entries = append(s.entries, seat{})
 		e.place = len(s.entries)
 	}
@@ -163,7 +162,7 @@ func (s *Schedule) take(at Moment, all bool) ([]*Entry, time.Duration, bool) {
 
 // A seat has an entry in the heap, and when that is due: to look that up in the entries would be most of the cost.
 type seat struct {
-	due time.Duration
+	due time.Duration // moment.Mono
 	*Entry
 }
 

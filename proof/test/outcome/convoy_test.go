@@ -60,15 +60,15 @@ func inConvoy(t *testing.T, fn func(t *testing.T, c *convoy)) {
 	})
 }
 
-// together has all calls go together.
+// together has calls come one after the other, and go together.
 func (c *convoy) together(t *testing.T, calls ...func()) {
 	t.Helper()
 	var all sync.WaitGroup
 	goOn := c.holdUp(t)
 	for _, call := range calls {
 		all.Go(call)
+		synctest.Wait()
 	}
-	synctest.Wait()
 	goOn()
 	all.Wait()
 }

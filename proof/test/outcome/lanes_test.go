@@ -43,19 +43,6 @@ func (c *convoy) sharedKeys() func() []string {
 	}
 }
 
-// inOrder has calls come one after the other, and go together.
-func (c *convoy) inOrder(t *testing.T, calls ...func()) {
-	t.Helper()
-	var all sync.WaitGroup
-	goOn := c.holdUp(t)
-	for _, call := range calls {
-		all.Go(call)
-		synctest.Wait()
-	}
-	goOn()
-	all.Wait()
-}
-
 // Obtains that are in line, and hear their messages, go together with others as long as they have no place. One that wants what others of its
 // Client wait for goes by itself: it will most likely have to wait, which what goes together cannot tell it.
 func TestInLineTogether(t *testing.T) {
@@ -81,7 +68,7 @@ func TestInLineTogether(t *testing.T) {
 			})
 		}
 		shared := c.sharedKeys()
-		c.inOrder(t, append(calls, waits)...)
+		c.together(t, append(calls, waits)...)
 		if diff := cmp.Diff(want, shared()); diff != "" {
 			t.Errorf("what shares a script is what finds nobody in front of it (-want +got):\n%s", diff)
 		}
@@ -110,7 +97,7 @@ func TestReadersReleaseByThemselves(t *testing.T) {
 					}
 				}
 				shared := c.sharedKeys()
-				c.inOrder(t, calls...)
+				c.together(t, calls...)
 				if diff := cmp.Diff(want, shared()); diff != "" {
 					t.Errorf("what shares a script is the Release of write locks (-want +got):\n%s", diff)
 				}
